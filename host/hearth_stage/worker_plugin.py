@@ -10,10 +10,9 @@ from hearth_stage.channel import MessageSender
 from hearth_stage.extension_call import JudgeRequest, LoadExtension, ServeRequest
 from hearth_stage.override_policy import StagePolicy
 from hearth_stage.policy_call import ConfigurePolicy, JudgeOverrides
-from hearth_stage.provider import StageProvider
+from hearth_stage.provider import StageConfigProvider, StageTokenProvider
 from hearth_stage.provider_call import LoadProvider, LookUp
 from hearth_stage.staged_extension import StageExtension
-from hearth_stage.staged_token import StageTokenProvider
 from hearth_stage.token_call import AskToken, LoadTokenProvider
 
 
@@ -22,7 +21,7 @@ class WorkerPlugins:
 
     def __init__(self, channel: MessageSender) -> None:
         self._policy = StagePolicy()
-        self._provider = StageProvider()
+        self._provider = StageConfigProvider()
         self._tokens = StageTokenProvider()
         self._extension = StageExtension(channel)
 

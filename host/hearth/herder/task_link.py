@@ -9,16 +9,17 @@ import contextlib
 import hmac
 import logging
 import secrets
-import socket
 import threading
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 from hearth.foundation.certificate import Identity
 from hearth.foundation.log_context import hand_on, label_of
 from hearth.foundation.log_level import Rules, levels
+from hearth.herder.link_listener import LinkListener
 from hearth.kafka.token import Give, no_tokens
 from hearth.link import admission, heartbeat
 from hearth.link.admission import LinkAddress, task_id
@@ -57,10 +58,6 @@ ANSWER_SECONDS = 5.0
 """Time that a task has to report its executor's usage."""
 GREETING_BYTES = 4096
 """Longest frame of a connection whose token has not been checked."""
-MOST_STRANGERS = 256
-"""Maximum number of unauthenticated connections; one more closes the oldest."""
-_PAUSE_SECONDS = 1.0
-"""Pause before accepting connections again when the machine is out of resources."""
 
 
 @dataclass(frozen=True)
@@ -133,12 +130,6 @@ class _Registration:
         return True
 
 
-class LinkFailed(ConnectError):
-    """The host cannot listen for its tasks."""
-
-    code = "environment.task_link"
-
-
 class TaskLinkServer:
     """The host's end of all links; events arrive on the links' own threads.
 
@@ -159,28 +150,17 @@ class TaskLinkServer:
         self._on_event = on_event
         self._offsets = offsets
         self._tokens = tokens
-        self._host, self._listen, self._port = host, listen or host, port
-        self._identity = identity
-        self._context = server_context(identity)
+        self._host, self._identity = host, identity
         self._registrations: dict[str, _Registration] = {}
-        self._strangers: list[_IncomingConnection] = []
-        self._is_crowded = False
         self._lock = threading.Lock()
         self._left = threading.Condition(self._lock)
         self._closed = threading.Event()
-        self._listener: socket.socket | None = None
+        new = partial(_IncomingConnection, self)
+        self.listener = LinkListener(listen or host, port, server_context(identity), new)
 
     def start(self) -> tuple[str, int]:
         """Listen, and return the address for tasks."""
-        family = socket.AF_INET6 if ":" in self._listen else socket.AF_INET
-        try:
-            self._listener = socket.create_server((self._listen, self._port), family=family, backlog=128)
-        except OSError as error:
-            raise LinkFailed(
-                f"cannot listen for tasks on {self._listen}, port {self._port or 'of any number'}: {error}",
-                hint="task.link.port names the port, spark.driver.bindAddress the address of this machine",
-            ) from error
-        threading.Thread(target=self._accept, name="task-link", daemon=True).start()
+        self.listener.start()
         keep_alive(self._channels, self._closed)
         levels.tell(self)
         return self.address
@@ -188,8 +168,7 @@ class TaskLinkServer:
     @property
     def address(self) -> tuple[str, int]:
         """Return host and port for tasks."""
-        assert self._listener is not None, "the server is not started"
-        return self._host, int(self._listener.getsockname()[1])
+        return self._host, self.listener.port
 
     def expect(
         self, plan: TaskPlan, generation: int, is_paused: bool, hidden: Callable[[str], str] = str
@@ -278,56 +257,11 @@ class TaskLinkServer:
     def close(self) -> None:
         """Stop listening and close every link; running tasks stop themselves."""
         self._closed.set()
-        if self._listener is not None:
-            with contextlib.suppress(OSError):
-                self._listener.shutdown(socket.SHUT_RDWR)
-            self._listener.close()
+        self.listener.close()
         with self._lock:
             registrations, self._registrations = list(self._registrations.values()), {}
-            strangers, self._strangers = self._strangers, []
-        for stranger in strangers:
-            stranger.turn_away()
         for registration in registrations:
             registration.clear()
-
-    def _accept(self) -> None:
-        """Accept connections until closed, even while the machine is out of resources."""
-        assert self._listener is not None
-        while not self._closed.is_set():
-            try:
-                connection, _ = self._listener.accept()
-            except OSError as error:
-                if self._closed.is_set():
-                    return
-                log.error("cannot accept task links at the moment: %s", error)
-                self._closed.wait(_PAUSE_SECONDS)
-            else:
-                self._receive(connection)
-
-    def _receive(self, connection: socket.socket) -> None:
-        """Start reading a new connection; close the oldest if too many are unauthenticated."""
-        with self._lock:
-            first = self._strangers.pop(0) if len(self._strangers) >= MOST_STRANGERS else None
-        if first is not None:
-            first.turn_away()
-            if not self._is_crowded:
-                log.warning("more than %d connections to the task link are not authenticated", MOST_STRANGERS)
-        self._is_crowded = first is not None
-        encrypted = EncryptedSocket(connection, self._context, is_server=True)
-        visitor = _IncomingConnection(self, encrypted)
-        with self._lock:
-            self._strangers.append(visitor)
-        try:
-            visitor.start()
-        except (OSError, RuntimeError) as error:  # the peer has closed it, or no thread is left
-            log.error("a task could not connect: %s", error)
-            self.cross_off(visitor)
-            encrypted.close()
-
-    def cross_off(self, visitor: _IncomingConnection) -> None:
-        """Remove a connection from the unauthenticated ones: it has authenticated or closed."""
-        with self._lock, contextlib.suppress(ValueError):
-            self._strangers.remove(visitor)
 
     def admit(self, visitor: _IncomingConnection, asked: Introduce) -> _Registration | None:
         """Give a connection the registration of its token; close the link of the former holder."""
@@ -424,7 +358,7 @@ class _IncomingConnection:
             request.answer(lambda each: self._server.token(registration, each))
 
     def _welcome(self, request: Request) -> None:
-        self._server.cross_off(self)
+        self._server.listener.cross_off(self)
         with contextlib.suppress(LookupError, ValueError):  # the message is not an introduction
             if isinstance(asked := request.message, Introduce):
                 self._registration = self._server.admit(self, asked)
@@ -438,6 +372,6 @@ class _IncomingConnection:
         request.reply(self._registration.welcome())
 
     def _on_close(self) -> None:
-        self._server.cross_off(self)
+        self._server.listener.cross_off(self)
         if self._registration is not None:
             self._server.leave(self, self._registration, self._connection.has_ended)

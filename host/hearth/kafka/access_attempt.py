@@ -13,7 +13,7 @@ from confluent_kafka import KafkaException
 from confluent_kafka.admin import AdminClient
 
 from hearth.foundation.log_repeat import CLIENT
-from hearth.kafka.access_diagnosis import CODE, MOST_SERVERS, SECONDS, find_mistake, is_answered
+from hearth.kafka.access_diagnosis import CODE, MOST_SERVERS, SECONDS, AccessMistake, find_mistake, is_answered
 from hearth.kafka.token import authorized
 from hearth_api import ConfigError, ConnectError
 
@@ -29,7 +29,7 @@ _PAUSE_SECONDS = 1.0
 Address = tuple[str, int]
 
 
-class AdvertisedUnreachable(ConnectError):
+class AdvertisedUnreachable(AccessMistake):
     """Brokers answer, and advertise addresses that cannot be reached."""
 
     code = "environment.broker"
@@ -85,7 +85,9 @@ class AccessAttempt:
         shown = ", ".join(f"{host}:{port}" for host, port in addresses[:MOST_SERVERS])
         fact = f"its brokers advertise {shown}, which cannot be reached from here: {reason}"
         raise AdvertisedUnreachable(
-            f"{self._name('bootstrap.servers')}={servers!r} answers, but {fact}",
+            self._name("bootstrap.servers"),
+            servers,
+            f" answers, but {fact}",
             hint="set advertised.listeners of the brokers to addresses that this machine can reach",
         )
 

@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from hearth.kafka.kafka_error import is_refusal
 from hearth.kafka.listener_probe import BrokerListener, probe
 from hearth.kafka.token_source import HANDLERS, SOURCE, TokenSource
-from hearth_api import ConfigError
+from hearth_api import ConfigError, ConnectError
 
 SECONDS = 3.0
 MOST_SERVERS = 3
@@ -29,9 +29,34 @@ _TIMES = {9: "is not valid yet", 10: "has expired"}
 CODE = "client.access"
 
 
+class AccessMistake(ConnectError):
+    """Why a client can never work with its settings: the ``key`` to change, its value if it is shown, and the fact."""
+
+    code = CODE
+
+    @property
+    def key(self) -> str:
+        """Return the key as the user wrote it."""
+        return str(self.args[0])
+
+    @property
+    def reason(self) -> str:
+        """Return the message without the key."""
+        _, value, fact = self.args
+        return str(fact) if value is None else f"{value!r}{fact}"
+
+    def __str__(self) -> str:
+        """Return the message."""
+        return f"{self.key}{': ' if self.args[1] is None else '='}{self.reason}"
+
+
+class WrongSetting(AccessMistake, ConfigError):
+    """The value of a setting does not fit the brokers."""
+
+
 def find_mistake(
     config: Mapping[str, str], told: Iterable[tuple[int, str]], name: Callable[[str], str] = str
-) -> ConfigError | None:
+) -> WrongSetting | None:
     """Return what is wrong with a client's settings, ``None`` if brokers are unavailable or the cause is unknown.
 
     ``told`` holds numbers and texts of the client's errors; ``name`` maps a key to the form in which the user wrote
@@ -61,7 +86,7 @@ class _Mistake:
         self._name = name
         self._protocol = config.get("security.protocol", "PLAINTEXT").upper()
 
-    def find(self) -> ConfigError | None:
+    def find(self) -> WrongSetting | None:
         for server, host, port in _addresses(self._config.get("bootstrap.servers", "")):
             if (listener := probe(host, port, SECONDS)) is None:
                 continue
@@ -70,7 +95,7 @@ class _Mistake:
                 return found
         return self._of_alert() or self._of_refusal()
 
-    def _of_protocol(self, listener: BrokerListener, server: str) -> ConfigError | None:
+    def _of_protocol(self, listener: BrokerListener, server: str) -> WrongSetting | None:
         spoken = " or ".join(listener.protocols)
         if self._protocol not in listener.protocols:
             fact = f"the listener at {server.strip()} speaks {spoken}"
@@ -81,7 +106,7 @@ class _Mistake:
             return self._wrong("sasl.mechanism", mechanism, fact, "use one of these")
         return None
 
-    def _of_certificate(self, listener: BrokerListener, host: str, port: int) -> ConfigError | None:
+    def _of_certificate(self, listener: BrokerListener, host: str, port: int) -> WrongSetting | None:
         """Check a broker's certificate as the client does."""
         if not listener.has_tls or not any(_DISTRUST in text for _, text in self._told):
             return None
@@ -124,7 +149,7 @@ class _Mistake:
         except (OSError, ValueError):
             return None
 
-    def _of_alert(self) -> ConfigError | None:
+    def _of_alert(self) -> WrongSetting | None:
         """Return which of the client's certificates a broker refused."""
         alert = next((found[1] for _, text in self._told if (found := _ALERT.search(text))), None)
         if alert is None:
@@ -136,7 +161,7 @@ class _Mistake:
         key = "ssl.keystore.location" if own else "ssl.keystore.certificate.chain"
         return self._wrong(key, own, f"brokers refuse the client's certificate ({alert})", "use one they trust")
 
-    def _of_refusal(self) -> ConfigError | None:
+    def _of_refusal(self) -> WrongSetting | None:
         for number, text in self._told:
             if "SASL" in text and is_refusal(number, text, has_worked=False):
                 if (source := self._config.get(SOURCE)) is not None:
@@ -147,12 +172,11 @@ class _Mistake:
                 return self._wrong("sasl.jaas.config", None, fact, "correct its user and password")
         return None
 
-    def _of_token(self, source: TokenSource, text: str) -> ConfigError:
+    def _of_token(self, source: TokenSource, text: str) -> WrongSetting:
         key = next((each for each in HANDLERS if each in source.configs), "sasl.mechanism")
         fact = f"brokers refuse the token of {source.class_name}: {_PLACE.sub('', _PLACE.sub('', text))}"
         remedy = "check the token's principal and the brokers' rules, and compare the clocks of all machines"
         return self._wrong(key, source.configs.get(key, "").strip(), fact, remedy)
 
-    def _wrong(self, key: str, value: str | None, fact: str, remedy: str) -> ConfigError:
-        shown = "" if value is None else f"={value!r}"
-        return ConfigError(f"{self._name(key)}{shown}: {fact}", code=CODE, hint=remedy)
+    def _wrong(self, key: str, value: str | None, fact: str, remedy: str) -> WrongSetting:
+        return WrongSetting(self._name(key), value, fact if value is None else f": {fact}", hint=remedy)

@@ -18,8 +18,9 @@ from typing import Any
 import pytest
 
 from hearth.foundation.certificate import make_identity
-from hearth.herder import task_link
-from hearth.herder.task_link import LinkFailed, TaskEvent, TaskLinkServer
+from hearth.herder import link_listener
+from hearth.herder.link_listener import LinkFailed
+from hearth.herder.task_link import TaskEvent, TaskLinkServer
 from hearth.kafka.token import NoToken
 from hearth.kafka.token_source import SOURCE
 from hearth.link import admission, heartbeat
@@ -379,12 +380,12 @@ def test_unauthenticated_connections_are_limited_but_tasks_connect(
     host: Host, guests: list[Guest], monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     """The oldest idle connection is closed first."""
-    monkeypatch.setattr(task_link, "MOST_STRANGERS", 5)
+    monkeypatch.setattr(link_listener, "MOST_STRANGERS", 5)
     address = host.expect("c", 0, 1)
     crowd = [stranger(host) for _ in range(12)]
     guests[0].join(address).link.status("RUNNING")
     assert all(is_put_out(each) for each in crowd[:7])
-    assert len(host.server._strangers) <= 5
+    assert len(host.server.listener._strangers) <= 5
     assert "are not authenticated" in caplog.text
     for each in crowd:
         each.close()
@@ -404,9 +405,9 @@ class Told(logging.Handler):
 
 def run_out_of_descriptors() -> tuple[list[str], str | None]:
     """Query a host whose process is out of descriptors; return its log, and what a task reports to it later."""
-    task_link._PAUSE_SECONDS = 0.05
+    link_listener._PAUSE_SECONDS = 0.05
     told = Told()
-    logging.getLogger(task_link.__name__).addHandler(told)
+    logging.getLogger(link_listener.__name__).addHandler(told)
     host, guest = Host(), Guest()
     address = host.expect("c", 0, 1)
     taken = []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from collections.abc import Mapping
 
 import pytest
@@ -57,7 +58,9 @@ def test_a_wrong_protocol_is_reported_with_the_right_one(
     """With the key as the user wrote it."""
     asked["h", 1] = listener
     found = find_mistake({"bootstrap.servers": "h:1", **config}, [DOWN], lambda key: f"x.{key}")
+    assert found is not None
     assert fact in str(found)
+    assert found.reason == str(found).partition("=")[2]
 
 
 @pytest.mark.parametrize(
@@ -87,5 +90,8 @@ def test_a_refusal_names_its_key(
 ) -> None:
     """Never with a password; a file is named."""
     found = find_mistake({"bootstrap.servers": "h:1", **config}, [DOWN, told])
+    assert found is not None
     assert str(found).startswith(text)
-    assert "geheim" not in f"{found} {found and found.hint}"
+    assert text.startswith(found.key)
+    assert str(pickle.loads(pickle.dumps(found))) == str(found)
+    assert "geheim" not in f"{found} {found.hint}"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -36,8 +35,6 @@ _OTHERS = {
     PluginType.SINK: (SourceConnectorConfig, "this key is for sources, and the connector is a sink"),
 }
 _ALIASED = ("transforms.", "predicates.")
-_KEY_AND_TEXT = re.compile(r"(?:([a-z.]+)(?:=|: ))?(.*)", re.DOTALL)
-"""Splits a client warning into its key and text; the value is optional."""
 _ACCESS_SECONDS = 3.0
 """Time that brokers of a connector's clients have to answer if they differ from the host's."""
 
@@ -179,7 +176,8 @@ def _of_access(config: Mapping[str, str], prefix: str) -> Iterator[ConfigWarning
     Reported at the connector's key, because there it can be overridden, even if the worker set it.
     """
     from hearth.kafka.access_attempt import find_access_mistake  # loads confluent-kafka's own clients: 6 MB
+    from hearth.kafka.access_diagnosis import AccessMistake
 
     if (mistake := find_access_mistake(access_of(config), _ACCESS_SECONDS)) is not None:
-        key, text = _KEY_AND_TEXT.fullmatch(str(mistake)).groups()  # type: ignore[union-attr]
-        yield ConfigWarning(prefix + (key or ""), f"{text} ({mistake.hint})" if mistake.hint else text)
+        key, text = (mistake.key, mistake.reason) if isinstance(mistake, AccessMistake) else ("", str(mistake))
+        yield ConfigWarning(prefix + key, f"{text} ({mistake.hint})" if mistake.hint else text)
