@@ -13,12 +13,14 @@ import numpy as np
 import pyarrow as pa
 
 from hearth.kafka.library import Library
-from hearth_api.layout import address_of, copied
+from hearth_api.layout import address_of
 
 try:
     from hearth.kafka.memory_loops import copy_pieces
 except ImportError:  # not compiled, see hatch_build
     copy_pieces = None  # type: ignore[assignment]
+
+IS_COMPILED = copy_pieces is not None
 
 MESSAGE = np.dtype(
     [
@@ -62,48 +64,26 @@ and their addresses (0056).
 
 
 def gather(addresses: Any, sizes: Any) -> Any:
-    """Copy the pieces at ``addresses`` into a ``binary`` array, in order; address 0 becomes null."""
-    return GATHER(addresses, sizes)
+    """Copy the pieces at ``addresses`` into a ``binary`` array, in order; address 0 becomes null.
 
-
-def gather_by_take(addresses: Any, sizes: Any) -> Any:
-    """Gather with Arrow and numpy; raises ``ArrowInvalid`` for more bytes than a ``binary`` array holds."""
-    present = addresses != 0
-    if present.all():
-        return _taken(addresses, sizes).cast(pa.binary())
-    if not present.any():
-        return pa.nulls(len(addresses), pa.binary())
-    where = np.cumsum(present) - 1
-    indices = pa.array(where, mask=~present)
-    return _taken(addresses[present], sizes[present]).cast(pa.binary()).take(indices)
-
-
-def gather_by_loop(addresses: Any, sizes: Any) -> Any:
-    """Gather with the compiled loop, in half the time; raises ``ArrowInvalid`` likewise."""
+    Raises ``ArrowInvalid`` for more bytes than such an array holds.
+    """
     addresses, sizes, count = contiguous(addresses), contiguous(sizes), len(addresses)
     size = int(sizes.sum())
     if size > np.iinfo(np.int32).max:
         raise pa.ArrowInvalid(f"{count} pieces have {size} bytes, more than a binary array holds")
+    if not IS_COMPILED:
+        pairs = zip(addresses.tolist(), sizes.tolist())
+        return pa.array([ctypes.string_at(*pair) if pair[0] else None for pair in pairs], pa.binary())
     ends, content = np.zeros(count + 1, np.int32), pa.allocate_buffer(size)
     absent = copy_pieces(address_of(addresses), address_of(sizes), count, address_of(ends) + 4, content.address)
     valid = pa.array(addresses != 0).buffers()[1] if absent else None
     return pa.Array.from_buffers(pa.binary(), count, [valid, pa.py_buffer(ends), content], absent)
 
 
-GATHER = gather_by_take if copy_pieces is None else gather_by_loop
-
-
 def contiguous(numbers: Any) -> Any:
     """Return numbers as a contiguous int64 array, as compiled loops read them."""
     return np.ascontiguousarray(numbers, np.int64)
-
-
-def _taken(addresses: Any, sizes: Any) -> Any:
-    base = int(addresses.min()) if len(addresses) else 0
-    edges = np.empty(2 * len(addresses) + 1, np.int64)
-    starts = np.subtract(addresses, base, out=edges[:-1:2])
-    np.add(starts, sizes, out=edges[1::2])
-    return copied(base, edges, int(sizes.sum()))
 
 
 def message_type(library: Library) -> Any:

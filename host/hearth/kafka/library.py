@@ -261,8 +261,6 @@ _FUNCTIONS: dict[str, tuple[Any, list[Any]]] = {
 _PER_MESSAGE = frozenset({"message_timestamp", "message_headers", "message_destroy", "produceva"})
 _RECENT = frozenset({"messages_count", "messages_get", "messages_destroy"})
 """Functions that an older librdkafka of the system may lack; called only for known versions."""
-_PREPARED = frozenset({"produceva"})
-"""Functions that get prepared ctypes objects (``byref``, ``from_param``): converting would double a call's cost."""
 
 
 class Library:
@@ -278,8 +276,7 @@ class Library:
                 continue
             function = getattr(quick if name in _PER_MESSAGE else waiting, f"rd_kafka_{name}")
             function.restype = result
-            if name not in _PREPARED:
-                function.argtypes = arguments
+            function.argtypes = arguments
             setattr(self, name, function)
 
     def __getattr__(self, name: str) -> Any:

@@ -1,7 +1,7 @@
 """Calls of librdkafka that send one message each, with arguments prepared as arrays for a whole batch.
 
 A call receives units (``rd_kafka_vu_t``), one for each part of its message: the kind of part, and its address. They
-are written column by column for many messages, and ctypes gets prepared pointers.
+are written column by column for many messages. The compiled loop makes the calls without the interpreter lock.
 """
 
 from __future__ import annotations
@@ -9,7 +9,6 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from itertools import repeat
 from typing import Any
 
 import numpy as np
@@ -22,6 +21,8 @@ try:
     from hearth.kafka.produce_calls import produce_each
 except ImportError:  # not compiled, see hatch_build
     produce_each = None  # type: ignore[assignment]
+
+IS_COMPILED = produce_each is not None
 
 TOPIC, PARTITION, VALUE, KEY, OPAQUE, TIMESTAMP, HEADER = 2, 3, 4, 5, 6, 8, 9
 """Parts of a message: ``rd_kafka_vtype_t``."""
@@ -44,7 +45,7 @@ class MessageUnits:
         units = np.zeros((self._rows, width), _UNIT)
         units["kind"] = [*parts, *[HEADER] * most_headers]
         self._cells = [units[name] for name in "abc"]
-        self._calls = CALLS(units)
+        self._units = units
 
     def send(
         self, produce: Callable[..., int | None], client: int, columns: Sequence[Any], headers: HeaderCells | None
@@ -62,8 +63,18 @@ class MessageUnits:
             if headers is not None:
                 self._write_headers(headers, start, end)
                 sizes += headers.counts[start:end]
-            self._calls.make(produce, client, sizes, returned[start:end])
+            self._call(produce, client, sizes, returned[start:end])
         return returned
+
+    def _call(self, produce: Callable[..., int | None], client: int, sizes: Any, returned: Any) -> None:
+        """Call for the first rows of units, ``sizes`` units each; write the results to ``returned``."""
+        units, stride = self._units.ctypes.data, self._units.strides[0]
+        if not IS_COMPILED:
+            rows = enumerate(sizes.tolist())
+            returned[:] = [produce(client, units + row * stride, size) or 0 for row, size in rows]
+            return
+        function = ctypes.cast(produce, ctypes.c_void_p).value or 0  # type: ignore[arg-type]
+        produce_each(function, client, units, sizes.ctypes.data, returned.ctypes.data, stride, len(sizes))
 
     def _write(self, columns: Sequence[Any], start: int, end: int) -> None:
         for part, column in enumerate(columns):
@@ -82,37 +93,6 @@ class MessageUnits:
         places = np.arange(first, last) - np.repeat(headers.ends[start:end] - counts, counts) + behind
         for cells, argument in zip(self._cells, headers.arguments):
             cells[rows, places] = argument[first:last]
-
-
-class PreparedCalls:
-    """Calls through ctypes, one after the other, with prepared arguments."""
-
-    def __init__(self, units: Any) -> None:
-        memory = (ctypes.c_char * units.nbytes).from_buffer(units.data)
-        self._places = [ctypes.byref(memory, start) for start in range(0, units.nbytes, units.strides[0])]
-        self._sizes = [ctypes.c_size_t.from_param(size) for size in range(units.shape[1] + 1)]
-
-    def make(self, produce: Callable[..., int | None], client: int, sizes: Any, returned: Any) -> None:
-        """Call for the first rows of units, ``sizes`` units each; write the results to ``returned``."""
-        own = ctypes.c_void_p.from_param(client)
-        found = map(produce, repeat(own), self._places, map(self._sizes.__getitem__, sizes.tolist()))
-        returned[:] = [error or 0 for error in found]
-
-
-class CompiledCalls:
-    """The same calls from a compiled loop: a third of the time, and without the GIL."""
-
-    def __init__(self, units: Any) -> None:
-        self._units = units
-
-    def make(self, produce: Callable[..., int | None], client: int, sizes: Any, returned: Any) -> None:
-        """Call for the first rows of units, ``sizes`` units each; write the results to ``returned``."""
-        function = ctypes.cast(produce, ctypes.c_void_p).value or 0  # type: ignore[arg-type]
-        units, size, error = (array.ctypes.data for array in (self._units, sizes, returned))
-        produce_each(function, client, units, size, error, self._units.strides[0], len(sizes))
-
-
-CALLS = PreparedCalls if produce_each is None else CompiledCalls
 
 
 @dataclass(frozen=True)

@@ -12,20 +12,20 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from hearth.kafka import c_memory
-from hearth.kafka.c_memory import GATHER, MESSAGE, gather, gather_by_take, locate, messages
+from hearth.kafka.c_memory import MESSAGE, gather, locate, messages
 
 POOL = pa.proxy_memory_pool(pa.default_memory_pool())
 """Has to outlive what was taken from it."""
 
 
 RANDOM = settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-"""The first call imports; one way of gathering holds for all examples."""
+"""The first call imports; the fixture holds for all examples."""
 
 
-@pytest.fixture(params=dict.fromkeys([GATHER, gather_by_take]), ids=lambda way: way.__name__, autouse=True)
-def way_of_gathering(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.fixture(params=dict.fromkeys([c_memory.IS_COMPILED, False]), ids=str, autouse=True)
+def loop(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """Gather as it is done here, and as it is done where nothing could be compiled."""
-    monkeypatch.setattr(c_memory, "GATHER", request.param)
+    monkeypatch.setattr(c_memory, "IS_COMPILED", request.param)
 
 
 def addresses_of(buffer: Any, starts: list[int]) -> Any:

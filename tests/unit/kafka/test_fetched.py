@@ -7,7 +7,7 @@ import time
 import numpy as np
 import pytest
 
-from hearth.kafka import c_memory, fetched
+from hearth.kafka import c_memory, fetched, header_block
 from hearth.kafka.fetched import Incoming, MessageReader
 from hearth.kafka.library import library
 from hearth_api import TopicPartition
@@ -22,7 +22,11 @@ def test_structure_of_fetched_messages_is_known() -> None:
     assert c_memory.message_type(library()) is c_memory.FETCHED
 
 
-@pytest.mark.parametrize("versions", [c_memory._KNOWN_FETCHED, ()], ids=["known", "unknown"])
+@pytest.mark.parametrize(
+    ("versions", "is_compiled"),
+    [(c_memory._KNOWN_FETCHED, True), ((), True), (c_memory._KNOWN_FETCHED, False)],
+    ids=["known", "unknown", "not compiled"],
+)
 @pytest.mark.parametrize(("time_type", "kind"), [("CreateTime", 1), ("LogAppendTime", 2)])
 def test_rows_come_as_they_were_written(
     topics: Topics,
@@ -31,11 +35,15 @@ def test_rows_come_as_they_were_written(
     group: str,
     monkeypatch: pytest.MonkeyPatch,
     versions: tuple[int, ...],
+    is_compiled: bool,
     time_type: str,
     kind: int,
 ) -> None:
-    """Keys, values, headers, times and offsets are those of the topic, in any librdkafka; null is not empty."""
+    """Keys, values, headers, times and offsets are those of the topic, whatever reads them; null is not empty."""
     monkeypatch.setattr(c_memory, "_KNOWN_FETCHED", versions)
+    if not is_compiled:
+        monkeypatch.setattr(c_memory, "IS_COMPILED", False)
+        monkeypatch.setattr(header_block, "IS_COMPILED", False)
     topic = new_topic(**{"message.timestamp.type": time_type})
     started = int(time.time() * 1000)
     headers: tuple[tuple[str, bytes | None], ...] = (("b", b"1"), ("a", None), ("b", b""), ("größe", b"\xff"))

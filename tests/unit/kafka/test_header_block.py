@@ -4,24 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 import pyarrow as pa
-import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
-from hearth.kafka import header_block
 from hearth.kafka.c_memory import locate
-from hearth.kafka.header_block import FIND, find_side_by_side, headers_in
+from hearth.kafka.header_block import headers_in
 from hearth_execution.raw_header import RawHeaders, raw_rows
 
 RAW = st.lists(st.tuples(st.text(max_size=3) | st.just("n" * 70), st.none() | st.binary(max_size=70)), max_size=3)
-
-RANDOM = settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
-
-
-@pytest.fixture(params=dict.fromkeys([FIND, find_side_by_side]), ids=lambda way: way.__name__, autouse=True)
-def way_of_finding(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Find headers as it is done here, and as it is done where nothing could be compiled."""
-    monkeypatch.setattr(header_block, "FIND", request.param)
 
 
 def number(value: int) -> bytes:
@@ -50,7 +40,6 @@ def read(blocks: list[bytes]) -> list[RawHeaders] | None:
     return None if found is None else raw_rows(found)
 
 
-@RANDOM
 @given(st.lists(RAW, min_size=1, max_size=4))
 def test_headers_are_those_that_were_written(rows: list[RawHeaders]) -> None:
     """However many each row has: names and values of any length, empty ones and none."""
@@ -63,7 +52,6 @@ def test_rows_with_equal_header_names_are_read_without_a_loop() -> None:
     assert read([block(raw) for raw in rows]) == rows
 
 
-@RANDOM
 @given(RAW, st.lists(st.lists(st.none() | st.binary(max_size=70), min_size=3, max_size=3), max_size=4), st.data())
 def test_rows_are_compared_with_the_first_and_read_as_if_they_were_not(
     first: RawHeaders, others: list[list[bytes | None]], data: st.DataObject
@@ -91,7 +79,6 @@ def test_invalid_utf8_in_a_name_is_replaced() -> None:
     assert read([number(1) + number(2) + b"a\xff" + number(0)]) == [[("a\ufffd", b"")]]
 
 
-@RANDOM
 @given(st.binary(min_size=1, max_size=12), RAW)
 def test_malformed_blocks_are_left_to_the_library(junk: bytes, raw: RawHeaders) -> None:
     """Nothing outside a block is read: the result matches the bytes, or there is none."""

@@ -13,14 +13,12 @@ from hypothesis import strategies as st
 from hearth.kafka import message_unit
 from hearth.kafka.c_memory import locate
 from hearth.kafka.message_unit import (
-    CALLS,
     HEADER,
     OPAQUE,
     TOPIC,
     VALUE,
     HeaderCells,
     MessageUnits,
-    PreparedCalls,
 )
 from hearth_execution.raw_header import RawHeaders, raw_column
 
@@ -36,9 +34,9 @@ class Calls:
     def __init__(self) -> None:
         self.told: list[tuple[int, bytes | None, list[Header]]] = []
         """Number, value and headers of each message."""
-        taken = ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_size_t)(self._take)
-        self._kept = taken
-        self.function = ctypes.PYFUNCTYPE(ctypes.c_void_p)(ctypes.cast(taken, ctypes.c_void_p).value or 0)
+        types = (ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_size_t)
+        self._kept = ctypes.CFUNCTYPE(*types)(self._take)
+        self.function = ctypes.PYFUNCTYPE(*types)(ctypes.cast(self._kept, ctypes.c_void_p).value or 0)
 
     def _take(self, client: int, place: int, count: int) -> int | None:
         words = (ctypes.c_int64 * (UNIT_WORDS * count)).from_address(place)
@@ -52,10 +50,10 @@ class Calls:
         return None if parts[OPAQUE][0] % 3 else 5
 
 
-@pytest.fixture(params=dict.fromkeys([CALLS, PreparedCalls]), ids=lambda calls: calls.__name__, autouse=True)
-def calls_of(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.fixture(params=dict.fromkeys([message_unit.IS_COMPILED, False]), ids=str, autouse=True)
+def loop(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """Make the calls as they are made here, and as they are where nothing could be compiled."""
-    monkeypatch.setattr(message_unit, "CALLS", request.param)
+    monkeypatch.setattr(message_unit, "IS_COMPILED", request.param)
 
 
 def _bytes(address: int, size: int) -> bytes | None:
