@@ -378,5 +378,4 @@ def _batch(incoming: Incoming, columns: dict[str, Any], rows: Any, key: ColumnRu
         own["key"] = key.column
     data = pa.RecordBatch.from_arrays(list(own.values()), names=list(own))
     kind = TIMESTAMP_TYPES[incoming.timestamp_type]
-    grouped = {name: run.grouped for name, run in (("key", key), ("value", value)) if run.grouped is not None}
-    return Batch(incoming.topic, key.schema, value.schema, data, None, kind, incoming.topic, grouped=grouped)
+    return Batch(incoming.topic, key.schema, value.schema, data, None, kind, incoming.topic)

@@ -126,13 +126,11 @@ class ColumnRun:
     """Converted values of one schema, for consecutive rows or for the rows it names.
 
     `rows` holds the index of each value in the batch, as a numpy or Arrow array of ascending integers; None if the
-    values follow those of the previous run. For a schemaless column, `grouped` may hold known layouts
-    (`hearth_api.layout.Grouped`).
+    values follow those of the previous run.
     """
 
     schema: Schema | None
     column: Any
-    grouped: Any = None
     rows: Any = None
 
 

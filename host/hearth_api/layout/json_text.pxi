@@ -11,7 +11,7 @@ cdef extern from "Python.h":
 
 cdef enum:
     SURE_DIGITS = 15  # a fraction of at most this many is the shortest text of its 64 bits
-    WHOLE_DIGITS = 18
+    WHOLE_DIGITS = 19  # of the largest 64-bit integers
     PRINTED_DIGITS = 7  # at most this many before the point in Java; longer ones get an exponent
     LONGEST_NUMBER = 100
     EXPONENT_DIGITS = 2
@@ -59,6 +59,13 @@ cdef const uint8_t *past_string(const uint8_t *at, const uint8_t *end, bint is_u
     return NULL
 
 
+cdef inline bint is_beyond_int64(const uint8_t *first, const uint8_t *end, bint is_negative) noexcept:
+    """Return whether the integer of these digits, the first of which is not 0, exceeds 64 bits."""
+    if end - first != WHOLE_DIGITS:
+        return end - first > WHOLE_DIGITS
+    return memcmp(first, b"9223372036854775808" if is_negative else b"9223372036854775807", WHOLE_DIGITS) > 0
+
+
 cdef const uint8_t *past_number(
     const uint8_t *start, const uint8_t *end, const uint8_t **last, bint is_printed
 ) except? NULL:
@@ -94,7 +101,7 @@ cdef const uint8_t *past_number(
             return NULL
         if last[0] - first > SURE_DIGITS + 1 and not is_shortest(start, last[0]):
             return NULL
-    elif (first != start and first[0] == 0x30) or (not is_printed and at - first > WHOLE_DIGITS):
+    elif (first != start and first[0] == 0x30) or (not is_printed and is_beyond_int64(first, at, first != start)):
         return NULL
     if at < end and (at[0] | 0x20) == 0x65:
         return NULL

@@ -19,7 +19,7 @@ import pyarrow as pa
 from hearth_api.batch.column import arrow_type
 from hearth_api.batch.scalar_column import ScalarColumn, UnlikeError
 from hearth_api.batch.wire import SCALAR_TAGS
-from hearth_api.layout.scalars import ScalarPlace, Scalars, ScalarsOfColumn, are_scalars
+from hearth_api.layout.scalars import ScalarPlace, Scalars, are_scalars
 from hearth_api.layout.spans import memory
 from hearth_api.layout.template import (
     Fitting,
@@ -77,26 +77,17 @@ class Grouped:
 class Layouts:
     """Finds the rows of columns with the same layout, and remembers recent layouts."""
 
-    def __init__(self, are_foreign: bool = False) -> None:
-        """Set whether the texts come from other JSON writers.
-
-        If so, an object such as `{"@bytes": ...}` is not a tagged scalar, and escaped texts are written again.
-        """
-        self._are_foreign = are_foreign
+    def __init__(self) -> None:
+        """Start without layouts."""
         self._known: Known[_Layout] = Known()
         self._misses = self._skipping = 0
 
-    def groups(self, texts: Any, allowed: Any = None, known: Sequence[UniformRows] = ()) -> Iterator[UniformRows]:
-        """Yield groups of the rows of a column of JSON texts; for foreign texts, `allowed` selects candidate rows.
+    def groups(self, texts: Any, allowed: Any = None) -> Iterator[UniformRows]:
+        """Yield groups of the rows of a column of JSON texts; `allowed` selects candidate rows.
 
-        Rows in a group are proved to be JSON, except that their texts are UTF-8 without control characters. `known`
-        groups come first; if they hold most of the rows, no others are searched. After columns with hardly any groups,
-        some columns are skipped, the more the more often that happened.
+        After columns with hardly any groups, some columns are skipped, the more the more often that happened.
         """
         left = np.ones(len(texts), bool) if allowed is None else allowed.copy()
-        for group in known:
-            left[group.rows] = False
-            yield group
         if are_few(int(np.count_nonzero(left))):
             return
         if self._skipping:
@@ -113,7 +104,7 @@ class Layouts:
             fitting = _sure(layout.template, payloads.part(np.flatnonzero(left)))
             left[fitting.rows] = False
             try:
-                value = _filled(layout.value, layout.template, fitting, self._are_foreign) if len(fitting) else None
+                value = _filled(layout.value, layout.template, fitting) if len(fitting) else None
             except UnlikeError:
                 continue
             count += len(fitting)
@@ -126,7 +117,7 @@ class Layouts:
         """Return the layout of one of the remaining texts, if it is new."""
         rows = np.flatnonzero(left)
         chosen = (int(rows[place]) for place in (0, len(rows) // 2, -1))
-        found = (_learned(texts[row].as_py(), not self._are_foreign) for row in chosen)
+        found = (_learned(texts[row].as_py()) for row in chosen)
         return next((layout for layout in found if layout not in (None, *self._known.layouts)), None)
 
 
@@ -180,9 +171,9 @@ def _address(column: Any) -> tuple[Any, ...]:
     return len(column), column.offset, *places
 
 
-def _learned(text: str | bytes, knows_tags: bool) -> _Layout | None:
+def _learned(text: str) -> _Layout | None:
     """Return the layout of a text, None if others cannot share it."""
-    learner = _Learner(text.encode() if isinstance(text, str) else text, knows_tags)
+    learner = _Learner(text.encode())
     try:
         value = learner.value(0)
     except NoTemplateError:
@@ -193,10 +184,6 @@ def _learned(text: str | bytes, knows_tags: bool) -> _Layout | None:
 
 class _Learner(Walker):
     """Walks along the text of a schemaless value."""
-
-    def __init__(self, text: bytes, knows_tags: bool) -> None:
-        super().__init__(text)
-        self._knows_tags = knows_tags
 
     def value(self, depth: int) -> Any:
         """Walk along a value, and return it with a place for each scalar."""
@@ -212,25 +199,18 @@ class _Learner(Walker):
         ((name, item),) = value.items()
         if not name.startswith("@"):
             return value
-        if (
-            not self._knows_tags
-            or name not in SCALAR_TAGS
-            or not isinstance(item, ScalarPlace)
-            or item.tag is not None
-        ):
+        if name not in SCALAR_TAGS or not isinstance(item, ScalarPlace) or item.tag is not None:
             raise NoTemplateError
         return item._replace(tag=name)
 
 
-def _filled(value: Any, template: Template, fitting: Fitting, are_foreign: bool) -> Any:
+def _filled(value: Any, template: Template, fitting: Fitting) -> Any:
     """Return a value with scalars in its places."""
     if isinstance(value, ScalarPlace):
-        is_rewritten = are_foreign and len(fitting.escaped(value.number))
-        scalars = Scalars(template, fitting, value)
-        return ScalarsOfColumn(*scalars.column()) if is_rewritten else scalars
+        return Scalars(template, fitting, value)
     if type(value) is list:
-        return [_filled(item, template, fitting, are_foreign) for item in value]
-    return {name: _filled(item, template, fitting, are_foreign) for name, item in value.items()}
+        return [_filled(item, template, fitting) for item in value]
+    return {name: _filled(item, template, fitting) for name, item in value.items()}
 
 
 def _sure(template: Template, payloads: Payloads) -> Fitting:

@@ -19,7 +19,7 @@ import pyarrow.compute as pc
 
 from hearth_api import DataError, Schema, SchemaAndValue, needs_records
 from hearth_api.batch import ColumnRun, LateErrors, PartlyFailed, arrow_type, frameless, values_to_column
-from hearth_api.layout import Grouped, UniformRows, memory
+from hearth_api.layout import memory
 from hearth_json.column_reader import ColumnReader, Part
 from hearth_json.plain_reader import PlainReader
 from hearth_json.schema_reader import SchemaReader
@@ -187,8 +187,7 @@ class BatchReader:
         if envelope.head:
             payloads = pc.binary_slice(data, len(envelope.head), -len(envelope.tail))
         if envelope.schema is None:
-            parts, groups, broken = self._plain.parts(payloads)
-            found.groups += [UniformRows(rows[group.rows], group.value) for group in groups]
+            parts, broken = self._plain.parts(payloads)
             found.broken[rows[broken]] = True
         else:
             parts = self._columns.parts(envelope.schema, payloads)
@@ -208,8 +207,6 @@ class _Parts:
 
     def __init__(self, length: int) -> None:
         self.left, self.broken = np.ones(length, bool), np.zeros(length, bool)
-        self.groups: list[UniformRows] = []
-        """Rows without schema whose layout is known."""
         self._parts: dict[Schema | None, list[Part]] = {}
         self._values: dict[Schema | None, tuple[list[int], list[Any]]] = {}
 
@@ -245,7 +242,7 @@ class _Parts:
             rows, column = rows[order], pa.concat_arrays([own for _, own in parts]).take(pa.array(order))
         if len(rows) < len(self.left):
             return ColumnRun(schema, column, rows=rows)
-        return ColumnRun(schema, column, Grouped(column, self.groups) if self.groups else None)
+        return ColumnRun(schema, column)
 
 
 def branch(heads: Sequence[bytes]) -> Branch | None:

@@ -38,19 +38,6 @@ def grouped(values: list[Any]) -> tuple[Any, Any]:
     return column, group.value
 
 
-def test_foreign_escapes_are_rewritten() -> None:
-    """A text with a lone surrogate removes its rows from the group."""
-    texts = [rb'{"a":"\u00e9","b":"x"}', rb'{"a":"\/\"","b":"y"}', rb'{"a":"","b":"\u0001"}']
-    (group,) = Layouts(are_foreign=True).groups(pa.array(texts))
-    assert to_texts(group.value, 3).to_pylist() == [
-        '{"a":"é","b":"x"}',
-        r'{"a":"/\"","b":"y"}',
-        r'{"a":"","b":"\u0001"}',
-    ]
-    assert list(Layouts(are_foreign=True).groups(pa.array([rb'{"a":"\ud800"}', b'{"a":"x"}']))) == []
-    assert list(Layouts(are_foreign=True).groups(pa.array([rb'{"a":"\x"}']))) == []
-
-
 def scalar(*values: Any) -> ScalarColumn:
     """Return the placeholder for the values of a member."""
     _, value = grouped([{"a": each, "b": "b"} for each in values])
@@ -176,19 +163,13 @@ def test_ambiguously_printed_values_are_in_no_group(value: Any) -> None:
     assert list(Layouts().groups(values_to_column(None, [value]))) == []
 
 
-def test_known_groups_are_not_searched_again() -> None:
-    """They do not apply to another column or a slice; if they cover few rows, the rest is searched."""
+def test_known_groups_are_those_of_the_very_column() -> None:
+    """They do not apply to an equal column or to a slice."""
     column = pa.array(['{"a":1}'] * 8 + ['{"b":1}'] * 8)
-    known = Grouped(column, [UniformRows(np.arange(8), {"a": "known"})])
+    groups = [UniformRows(np.arange(8), {"a": "known"})]
+    known = Grouped(column, groups)
+    assert known.of(column.slice(0)) == groups
     assert known.of(pa.array(column.to_pylist())) == known.of(column.slice(1)) == known.of(column.slice(0, 8)) == ()
-    groups = list(Layouts().groups(column, known=known.of(column.slice(0))))
-    assert [(group.rows.tolist(), list(group.value)) for group in groups] == [
-        (list(range(8)), ["a"]),
-        (list(range(8, 16)), ["b"]),
-    ]
-    assert groups[0].value == {"a": "known"}
-    whole = UniformRows(np.arange(16), {"a": "known"})
-    assert list(Layouts().groups(column, known=[whole])) == [whole]
 
 
 def test_column_of_parts_keeps_groups_without_nulls() -> None:
@@ -275,8 +256,8 @@ def test_columns_become_the_texts_of_their_values(data: st.DataObject) -> None:
     assert as_string(join(pieces, len(column))).to_pylist() == wanted
 
 
-def test_foreign_texts_may_use_tags_as_names() -> None:
-    """There such an object is ordinary and unchanged; rows that are not allowed are in no group."""
-    data = pa.array([b'{"@date":1}'] * 2 + [b'{"a" : 1}'] * 3)
-    (group,) = Layouts(are_foreign=True).groups(data, np.array([True, True, True, False, True]))
+def test_rows_that_are_not_allowed_are_in_no_group() -> None:
+    """However well they fit."""
+    data = pa.array(['{"a":1}'] * 5)
+    (group,) = Layouts().groups(data, np.array([False, False, True, False, True]))
     assert group.rows.tolist() == [2, 4]

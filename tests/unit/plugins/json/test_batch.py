@@ -394,6 +394,21 @@ def test_columns_without_schema_hold_the_text_of_the_api(trees: list[Any]) -> No
     assert run.column.to_pylist() == values_to_column(None, values_of_rows).to_pylist()
 
 
+@pytest.mark.usefixtures("way_of_reading")
+@pytest.mark.parametrize(
+    "number",
+    [
+        *("9223372036854775807", "-9223372036854775808", "9223372036854775808", "-9223372036854775809"),
+        *("1234567890123456789", "12345678901234567890", "-1000000000000000000", "99999999999999999999"),
+    ],
+)
+def test_whole_numbers_of_19_and_more_digits_are_read_as_single_ones_are(number: str) -> None:
+    """The largest identifiers fit 64 bits; what exceeds them is left to the plain form."""
+    made = converter({"schemas.enable": "false"})
+    messages: list[bytes | None] = [f'{{"id":{number},"row":{row}}}'.encode() for row in range(8)]
+    assert_same_when_read(made, messages)
+
+
 @pytest.mark.parametrize("kinds", [2, 12, 300])
 def test_each_schema_has_one_run_for_any_order_of_rows(kinds: int) -> None:
     """Rows of several schemas that take turns come as one run of each, also when there are many schemas."""
