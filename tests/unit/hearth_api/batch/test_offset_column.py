@@ -11,18 +11,18 @@ from hypothesis import strategies as st
 
 from hearth_api import DataError
 from hearth_api.batch import offset_column
-from hearth_api.batch.offset_column import WRITE, column_to_offsets, offsets_to_column, write_by_arrow
+from hearth_api.batch.offset_column import column_to_offsets, offsets_to_column
 from hearth_api.java import offset_to_json
 
-ENOUGH = 300  # for Arrow to write them
+MANY = 300
 _NUMBERS = st.integers(-(1 << 64), 1 << 64) | st.integers(-10, 10)
 _OTHERS = st.none() | st.booleans() | st.floats(allow_nan=False) | st.text(max_size=2)
 
 
-@pytest.fixture(params=dict.fromkeys([WRITE, write_by_arrow]), ids=lambda way: way.__name__, autouse=True)
+@pytest.fixture(params=dict.fromkeys([offset_column.IS_COMPILED, False]), ids=str, autouse=True)
 def way_of_writing(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """Write with compiled code and without."""
-    monkeypatch.setattr(offset_column, "WRITE", request.param)
+    monkeypatch.setattr(offset_column, "IS_COMPILED", request.param)
 
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -38,7 +38,7 @@ def test_a_column_has_the_texts_of_its_offsets(
     name: str, numbers: list[int], odd: list[Any], has_others: bool, is_long: bool
 ) -> None:
     """Integers under any single name, alone and with other offsets."""
-    offsets: list[Any] = [{name: number} for number in range(ENOUGH if is_long else 0)]
+    offsets: list[Any] = [{name: number} for number in range(MANY if is_long else 0)]
     offsets += [{name: value} for value in (*numbers, *odd)]
     if has_others:
         offsets += [None, {"other": 1}, {name: 1, "other": 2}, {}]
@@ -58,14 +58,14 @@ class _Growing(dict[str, int]):
 def test_offset_is_not_changed_by_reading() -> None:
     """A map that creates members on access keeps its original ones."""
     grows = _Growing(b=2)
-    assert offsets_to_column([*[{"a": 1}] * ENOUGH, grows]).to_pylist() == ['{"a":1}'] * ENOUGH + ['{"b":2}']
+    assert offsets_to_column([*[{"a": 1}] * MANY, grows]).to_pylist() == ['{"a":1}'] * MANY + ['{"b":2}']
     assert grows == {"b": 2}
 
 
 def test_unwritable_offset_among_many_is_refused() -> None:
     """As it is alone."""
     with pytest.raises(DataError, match="not primitive"):
-        offsets_to_column([*[{"a": 1}] * ENOUGH, {"a": {1}}])
+        offsets_to_column([*[{"a": 1}] * MANY, {"a": {1}}])
 
 
 @pytest.mark.parametrize("values", [[], [1, -(2**63)], [*range(300)], [1, None], ["a", None], [b"a"], [1.5]])
