@@ -32,9 +32,9 @@ from hearth_api import (
     Type,
 )
 from hearth_api.batch import ColumnRun, column_to_values, values_to_column
-from hearth_api.layout import RowTexts, rewriting
+from hearth_api.layout import RowTexts, rewriting, template
 from hearth_api.schema import LOGICAL_KINDS, deep_key
-from hearth_json import JsonConverter, row_writer
+from hearth_json import JsonConverter, column_reader, row_writer
 from tests.unit.hearth_api.strategy import SCHEMALESS, TEXT, schemas, values
 from tests.unit.plugins.two_forms import read_whole, row_by_row
 from tests.unit.run_order import values_in_order
@@ -218,6 +218,7 @@ def test_slices_are_written_as_single_values_are(data: st.DataObject, config: di
     assert made.from_connect_batch("t", schema, column).to_pylist() == plain[1:3]
 
 
+@pytest.mark.usefixtures("way_of_reading_structs")
 @slow
 @given(st.data(), CONFIGS)
 def test_columns_are_read_as_single_messages_are(data: st.DataObject, config: dict[str, str]) -> None:
@@ -306,6 +307,15 @@ def payloads(draw: st.DrawFn, members: list[tuple[str, Schema, Any]], layout: tu
     return text + draw(st.sampled_from(["", " ", "x", "}"])) if oddity == 12 else text
 
 
+@pytest.fixture(params=["by layout", "strictly"])
+def way_of_reading_structs(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Read as many payloads are read, and as few are."""
+    if request.param == "by layout":
+        monkeypatch.setattr(column_reader, "_FEWEST", 1)
+        monkeypatch.setattr(template, "FEW", 1)
+
+
+@pytest.mark.usefixtures("way_of_reading_structs")
 @settings(slow, max_examples=100)
 @given(st.data(), LAYOUTS, st.booleans())
 def test_payloads_that_are_laid_out_alike_are_read_as_single_ones_are(
@@ -323,6 +333,7 @@ def test_payloads_that_are_laid_out_alike_are_read_as_single_ones_are(
     assert_same_when_read(made, messages)
 
 
+@pytest.mark.usefixtures("way_of_reading_structs")
 @settings(slow, max_examples=100)
 @given(st.data(), st.sampled_from([field for field in FIELDS if field[0] != "n"]))
 def test_bare_payloads_are_read_as_single_ones_are(data: st.DataObject, field: tuple[str, Schema, Any]) -> None:
