@@ -1,6 +1,6 @@
 """The kinds of bundles: reads the bundle in any tree with the first kind that recognises it.
 
-Another kind is one more reader in ``KINDS``.
+Another kind is one more reader in ``KINDS``. A bundle that was read before need not be opened again.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from hearth.discovery.bundle import Bundle
-from hearth.discovery.java.java_bundle import read_java
+from hearth.discovery.java.java_bundle import read_java, recall_java
 from hearth.discovery.python_bundle import read_python
 from hearth.discovery.refusal import BundleError
 from hearth.discovery.tree import Opener, Tree
@@ -35,6 +35,9 @@ def read_bundle(location: Path, opener: Opener) -> Bundle:
 
     A single top-level folder, common in archives, is skipped.
     """
+    known = recall_java(location, opener)
+    if known is not None:
+        return known
     with opener() as tree:
         top = _top(tree)
         for read in KINDS:

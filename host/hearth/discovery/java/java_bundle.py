@@ -20,6 +20,7 @@ from hearth.discovery.java.described_version import versions_of
 from hearth.discovery.java.hub_manifest import HUB_MANIFEST, HubManifest, read_hub_manifest
 from hearth.discovery.java.java_archive import CLASS, roots_of
 from hearth.discovery.java.java_content import JavaContent, read_content, remember, remembered
+from hearth.discovery.java.known_files import KnownFiles, Stamps, keep, recall, stamps_of
 from hearth.discovery.refusal import BundleError
 from hearth.discovery.tree import Opener, Tree
 from hearth_api import UNDEFINED_VERSION
@@ -44,6 +45,8 @@ class JavaBundle(Bundle):
     """Its archives in the order of the class path, relative to where it is unpacked; empty for a class hierarchy."""
     key: str = field(repr=False)
     """Hash of its files, under which what is known about them is kept."""
+    stamps: Stamps | None = field(default=None, compare=False, repr=False)
+    """Stamps of its files when they had this key; ``None`` if they were too new to rely on."""
     hub: HubManifest | None = field(default=None, compare=False, repr=False)
     """What a Confluent Hub archive says about itself."""
 
@@ -62,6 +65,12 @@ class JavaBundle(Bundle):
         """Return the archives of the class path, or all files of a class hierarchy."""
         return [join(self.top, path) for path in self.class_path] or sorted(tree.walk(self.top))
 
+    def digest(self) -> str:
+        """Return the key if no file has changed since it was computed, else compute it."""
+        if self.key and self.stamps is not None and self.stamps == stamps_of(self.location):
+            return self.key
+        return super().digest()
+
     def packages(self) -> Iterator[CoreMetadata]:
         """Yield the coordinates of each jar."""
         from hearth.discovery.java.java_package import package_of  # not needed to list bundles
@@ -78,35 +87,54 @@ def read_java(location: Path, opener: Opener, tree: Tree, top: str) -> JavaBundl
         return None
     if location.is_dir():
         top = ""  # a single folder may be the first part of a package's name
+    stamp, stamps = stamp_of(location, top), stamps_of(location)  # before reading, so that a later change shows
     archives = archives_of(location, tree, top)
-    hub = _hub_manifest(tree, top)
-    found = JavaBundle(
-        location=location,
-        name=hub.name if hub else _name(location, top),
-        version=hub.version if hub else UNDEFINED_VERSION,
-        declarations=(),
-        top=top,
-        opener=opener,
-        stamp=stamp_of(location, top),  # before reading, so that a change during the read causes another one
-        release=0,
-        class_path=tuple(path[len(top) :].lstrip("/") for path in archives),
-        key="",
-        hub=hub,
-    )
-    key = found.digest()
-    content = remembered(key)
+    class_path = tuple(path[len(top) :].lstrip("/") for path in archives)
+    files = KnownFiles(stamps, top, class_path, _hub_manifest(tree, top))
+    files = replace(files, key=_bundle(location, opener, files, stamp).digest())
+    content = remembered(files.key)
     if content is None:
         content = read_content(roots_of(tree, top, archives))
-        remember(key, content)
-    return _with_content(found, key, content)
+        remember(files.key, content)
+    keep(location, files)
+    return _with_content(_bundle(location, opener, files, stamp), content)
 
 
-def _with_content(bundle: JavaBundle, key: str, content: JavaContent) -> JavaBundle:
+def recall_java(location: Path, opener: Opener) -> JavaBundle | None:
+    """Return a bundle that was read before, if no file has changed since; opens none of them."""
+    if not location.name.lower().endswith(_ENDINGS) and not location.is_dir():
+        return None
+    stamp, files = stamp_of(location), recall(location)
+    content = remembered(files.key) if files else None
+    if files is None or content is None:
+        return None
+    return _with_content(_bundle(location, opener, files, stamp), content)
+
+
+def _bundle(location: Path, opener: Opener, files: KnownFiles, stamp: int) -> JavaBundle:
+    """Return a bundle without its plugins."""
+    return JavaBundle(
+        location=location,
+        name=files.hub.name if files.hub else _name(location, files.top),
+        version=files.hub.version if files.hub else UNDEFINED_VERSION,
+        declarations=(),
+        top=files.top,
+        opener=opener,
+        stamp=stamp,
+        release=0,
+        class_path=files.class_path,
+        key=files.key,
+        stamps=files.stamps,
+        hub=files.hub,
+    )
+
+
+def _with_content(bundle: JavaBundle, content: JavaContent) -> JavaBundle:
     if not content.plugins:
         hint = "name a bundle with a connector, converter, transformation, predicate or config provider"
         faults = [*content.faults[:_SHOWN], *(["…"] if len(content.faults) > _SHOWN else [])]
         raise BundleError("; ".join(faults) or "none of its Java classes is a plugin of Kafka Connect", hint=hint)
-    versions = versions_of(key)
+    versions = versions_of(bundle.key)
     declarations = (
         Declaration(name, PluginType(type_), versions.get(name, UNDEFINED_VERSION), name)
         for name, type_ in content.plugins
@@ -116,7 +144,6 @@ def _with_content(bundle: JavaBundle, key: str, content: JavaContent) -> JavaBun
         declarations=tuple(declarations),
         faults=content.faults,
         release=content.release,
-        key=key,
         notes=content.notes,
     )
 

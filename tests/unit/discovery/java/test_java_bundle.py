@@ -12,9 +12,12 @@ from pathlib import Path
 import pytest
 
 from hearth.discovery import Rejected, discover
+from hearth.discovery.bundle_kind import read_bundle
 from hearth.discovery.catalogue import read
+from hearth.discovery.java import known_files
 from hearth.discovery.java.described_version import remember_versions
 from hearth.discovery.java.java_bundle import JavaBundle
+from hearth.discovery.tree import Tree
 from tests.bundles.java import SINK, TRANSFORMATION, jar, java_class
 
 SINK_CLASS = java_class("org/example/DemoSinkConnector", SINK)
@@ -110,6 +113,52 @@ def test_unpacking_leaves_the_class_path(form: str, tmp_path: Path) -> None:
     files = [str(each.relative_to(tmp_path / "unpacked")) for each in (tmp_path / "unpacked").rglob("*.*")]
     expected = list(bundle.class_path) or ["org/example/DemoSinkConnector.class", "org/example/Upper.class"]
     assert sorted(files) == sorted(expected)
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_unchanged_bundle_is_listed_without_being_opened(
+    form: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The second listing takes what the first has kept, and so does the name of its environment."""
+    monkeypatch.setattr(known_files, "SETTLED_NS", -3_600_000_000_000)
+    location = FORMS[form](tmp_path)
+    first = read(location)
+
+    def opener() -> Tree:
+        raise AssertionError("it is opened")
+
+    again = read_bundle(location, opener)
+    assert isinstance(again, JavaBundle)
+    assert isinstance(first, JavaBundle)
+    assert (again.declarations, again.key, again.digest()) == (first.declarations, first.key, first.key)
+    assert (again.name, again.class_path, again.release, again.top) == (
+        first.name,
+        first.class_path,
+        first.release,
+        first.top,
+    )
+
+
+@pytest.mark.parametrize("form", ["directory", "jar", "tar.gz with a top folder"])
+def test_changed_bundle_is_read_again(form: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The list and the name of its environment follow the files."""
+    monkeypatch.setattr(known_files, "SETTLED_NS", -3_600_000_000_000)
+    location = FORMS[form](tmp_path)
+    first = read(location)
+    assert isinstance(first, JavaBundle)
+    other = jar(tmp_path / "other.jar", java_class("org/example/Other", SINK))
+    if location.is_dir():
+        other.rename(location / "sink.jar")
+    elif form == "jar":
+        other.rename(location)
+    else:
+        with tarfile.open(location, "w:gz") as archive:
+            for name in first.class_path:
+                archive.add(other, f"demo/{name}")
+    again = read(location)
+    assert isinstance(again, JavaBundle)
+    assert "org.example.Other" in [each.class_name for each in again.declarations]
+    assert first.digest() == again.digest() != first.key
 
 
 def test_class_path_has_the_order_of_java_connect(tmp_path: Path) -> None:
