@@ -10,6 +10,7 @@ from fnmatch import translate
 from functools import cache
 from typing import Any
 
+from hearth.config.java_key import ANY_JVM, JavaOverrideConfig, Jvm, refused_java
 from hearth_api import (
     ConfigError,
     ConfigKey,
@@ -73,6 +74,7 @@ class Confinement:
     passed: tuple[str, ...] | None = None
     variables: Mapping[str, str] = field(default_factory=dict, hash=False, repr=False)
     limits: Limits = NO_LIMITS
+    jvm: Jvm = ANY_JVM
 
     def passed_of(self, own: Mapping[str, str]) -> dict[str, str]:
         """Return those of a process's variables that it passes on to its child."""
@@ -183,7 +185,7 @@ class LimitConfig(Settings):
         )
 
 
-class ConfinementConfig(LimitConfig):
+class ConfinementConfig(LimitConfig, JavaOverrideConfig):
     """What connectors' plugins may access and consume on the machines on which they run."""
 
     plugin_environment: list[str] | None = key(
@@ -220,12 +222,12 @@ class ConfinementConfig(LimitConfig):
         own = self.plugin_environment
         variables = {**_variables(self.originals), **_variables(config)}
         limits = LimitConfig({**self.parsed, **config}).limits
-        return Confinement(None if own is None else tuple(own), variables, limits)
+        return Confinement(None if own is None else tuple(own), variables, limits, self.jvm_of(config))
 
 
 def refused(worker: ConfinementConfig, config: Mapping[str, Any]) -> dict[str, ConfigError]:
     """Return the errors in a connector's confinement settings by key; values from variables may be secret."""
-    found = {}
+    found = refused_java(worker, config)
     for name in (PASSED, ALLOWED):
         if name in config:
             text = "only the worker may set what plugins see of its machines"

@@ -42,26 +42,31 @@ class Java:
     version: int
 
 
-def find_java(environ: Mapping[str, str] | None = None, minimum: int = MINIMUM_VERSION) -> Java:
+def find_java(
+    environ: Mapping[str, str] | None = None, minimum: int = MINIMUM_VERSION, home_key: str = "JAVA_HOME"
+) -> Java:
     """Return the Java of JAVA_HOME, else the first one on PATH; raises JavaMissing if it is not suitable.
 
     A JAVA_HOME without Java is an error and not ignored: the user has chosen it, and Spark would use it, too.
+    ``home_key`` is the name under which users know what ``environ`` calls JAVA_HOME.
     """
     environ = os.environ if environ is None else environ
-    executable = java_executable(environ)
+    executable = java_executable(environ, home_key)
     version = _version(executable)
     if version < minimum:
-        raise JavaMissing(f"{executable} is Java {version}, Java {minimum} or newer is required", hint=_remedy())
+        hint = _remedy(home_key, minimum)
+        raise JavaMissing(f"{executable} is Java {version}, Java {minimum} or newer is required", hint=hint)
     return Java(executable, version)
 
 
-def java_executable(environ: Mapping[str, str]) -> Path:
+def java_executable(environ: Mapping[str, str], home_key: str = "JAVA_HOME") -> Path:
     """Return the path of the Java to use, without checking its version."""
     home = environ.get("JAVA_HOME")
     if home:
         candidate = Path(home) / "bin" / "java"
         if not os.access(candidate, os.X_OK):
-            raise JavaMissing(f"JAVA_HOME is {home!r}, which has no bin/java", hint=_remedy(home_is_set=True))
+            hint = _remedy(home_key, home_is_set=True)
+            raise JavaMissing(f"{home_key} is {home!r}, which has no bin/java", hint=hint)
         return candidate
     found = shutil.which("java", path=environ.get("PATH"))
     if found is None:
@@ -98,12 +103,13 @@ def feature_version(text: str) -> int:
     return numbers[1] if numbers[0] == 1 and len(numbers) > 1 else numbers[0]
 
 
-def _remedy(home_is_set: bool = False) -> str:
+def _remedy(home_key: str = "JAVA_HOME", minimum: int = MINIMUM_VERSION, home_is_set: bool = False) -> str:
     """Return the hint that says how to get a suitable Java."""
     command = install_command()
     if home_is_set:
-        return f"unset JAVA_HOME or point it at Java {MINIMUM_VERSION} or newer; to install one: {command}"
-    return f"install Java {MINIMUM_VERSION} or newer ({command}), or set JAVA_HOME to one"
+        return f"unset {home_key} or point it at Java {minimum} or newer; to install one: {command}"
+    how = f" ({command})" if minimum <= MINIMUM_VERSION else ""  # systems have few newer ones
+    return f"install Java {minimum} or newer{how}, or set {home_key} to one"
 
 
 def install_command(os_release: Path = _OS_RELEASE, platform: str = sys.platform) -> str:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import dataclasses
 import os
+import platform
 import re
 import shutil
 import sys
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -14,13 +16,21 @@ import hearth_api
 import hearth_execution
 import hearth_stage
 from hearth.config.confinement_key import BY_DEFAULT, Confinement
-from hearth.foundation.java import java_executable
+from hearth.config.java_key import HOME
+from hearth.foundation.java import MINIMUM_VERSION, JavaMissing, find_java
 from hearth.isolation.environment_python import own_python
+from hearth.isolation.environment_refused import EnvironmentRefused
 from hearth_stage.limit import Limits
 
-PYTHON, STAGE, JAVA = "{python}", "{stage}", "{java}"
-"""Placeholders of a command, which differ on each machine."""
+PYTHON, STAGE, JAVA_OPTIONS = "{python}", "{stage}", "{java options}"
+"""Placeholders of a command, which differ on each machine or with the confinement."""
+_JAVA = re.compile(r"\{java (\d+)\}")
 _PATH = re.compile(r"\{(\d+)\}")
+
+
+def java_word(release: int) -> str:
+    """Return the placeholder of a Java that runs classes of a release."""
+    return f"{{java {max(MINIMUM_VERSION, release)}}}"
 
 
 @dataclass(frozen=True)
@@ -30,8 +40,8 @@ class Environment:
     The command starts any program that takes its standard input as the connection to the runtime. A placeholder in
     braces stands for what differs on another machine: ``{0}`` is the first of ``paths``, ``{1}`` the second, also
     within a longer word; ``{python}`` is the interpreter of the runtime that starts the stage, ``{stage}`` the program
-    of its Python stage, and ``{java}`` the machine's Java. Everything else, such as the path of a program, has to be
-    the same on every machine.
+    of its Python stage, ``{java 17}`` the machine's Java, which is 17 or newer, and ``{java options}`` the options of
+    the confinement. Everything else, such as the path of a program, has to be the same on every machine.
     """
 
     key: str
@@ -43,8 +53,11 @@ class Environment:
     """What its stages may see of their machine."""
 
     def command_line(self) -> list[str]:
-        """Return the command with the paths of this machine; raises ``JavaMissing`` if it needs one and has none."""
-        return [self._found(word) for word in self.command]
+        """Return the command with the paths of this machine.
+
+        Raises ``EnvironmentRefused`` if it needs a Java that this machine lacks.
+        """
+        return [each for word in self.command for each in self._found(word)]
 
     def start_line(self) -> list[str]:
         """Return the command that starts a stage; a Python stage gets an interpreter that sees only this environment.
@@ -57,12 +70,25 @@ class Environment:
         tag = self.command[self.command.index(STAGE) + 1]
         return [own_python(self.key, python, tag, self.paths, _base()), *rest]
 
-    def _found(self, word: str) -> str:
+    def _found(self, word: str) -> Iterator[str]:
         if word in (PYTHON, STAGE):
-            return sys.executable if word == PYTHON else str(Path(hearth_stage.__file__).parent)
-        if word == JAVA:
-            return str(java_executable(os.environ))
-        return _PATH.sub(lambda match: self.paths[int(match[1])], word)
+            yield sys.executable if word == PYTHON else str(Path(hearth_stage.__file__).parent)
+        elif word == JAVA_OPTIONS:
+            yield from self.confinement.jvm.words(self.confinement.limits.memory_bytes)
+        elif (java := _JAVA.fullmatch(word)) is not None:
+            yield self._java(int(java[1]))
+        else:
+            yield _PATH.sub(lambda match: self.paths[int(match[1])], word)
+
+    def _java(self, minimum: int) -> str:
+        home = self.confinement.jvm.home
+        try:
+            environ = os.environ if home is None else {"JAVA_HOME": home}
+            return str(find_java(environ, minimum, "JAVA_HOME" if home is None else HOME).executable)
+        except JavaMissing as error:
+            reason = f"the plugins of {self.bundle} do not run on {platform.node()}: {error}"
+            hint = error.hint if home else f"{error.hint}; {HOME} sets one for plugins alone"
+            raise EnvironmentRefused(reason, hint=hint) from error
 
     @property
     def is_forkable(self) -> bool:

@@ -21,7 +21,7 @@ import importlib_metadata
 from filelock import FileLock, Timeout
 from packaging.requirements import InvalidRequirement, Requirement
 
-from hearth.foundation.java import MINIMUM_VERSION, JavaMissing, find_java
+from hearth.foundation.java import JavaMissing
 from hearth.foundation.user_file import cache_directory, make_directory, replace_text
 from hearth.isolation import interpreter, lock
 from hearth.isolation.environment import PYTHON, STAGE, Environment
@@ -165,15 +165,14 @@ class EnvironmentStore:
         return self._kinds[bundle.kind](bundle)
 
     def _java_environment(self, bundle: JavaArchives) -> Environment:
-        _refuse_older_java(bundle)
         try:
             stage = stage_directory()
-        except JarsUnavailable as error:
+        except (JarsUnavailable, JavaMissing) as error:
             raise EnvironmentRefused(f"the Java stage cannot be built: {error}", hint=error.hint) from error
         key = key_of("java", bundle.digest(), stage.name, python=interpreter.host())
         site = self._whole(key, bundle.name, lambda folder: bundle.unpack(folder / SITE))
         self.inventory.note(key, bundle.name, bundle.location)
-        return java_environment(key, site, stage, bundle.name)
+        return java_environment(key, site, stage, bundle.name, bundle.release)
 
     def _python_environment(self, bundle: PythonPackages) -> Environment:
         python = interpreter.choose(bundle.requires_python, bundle.name)
@@ -282,14 +281,6 @@ class EnvironmentStore:
         except BaseException:
             shutil.rmtree(folder, ignore_errors=True)
             raise
-
-
-def _refuse_older_java(bundle: JavaArchives) -> None:
-    """Raise ``EnvironmentRefused`` if this machine has no Java for the classes of a bundle."""
-    try:
-        find_java(minimum=max(MINIMUM_VERSION, bundle.release))
-    except JavaMissing as error:
-        raise EnvironmentRefused(f"the plugins of {bundle.name} do not run here: {error}", hint=error.hint) from error
 
 
 def _lock_of(bundle: PythonPackages, wheels: Path, python: Interpreter, is_offline: bool) -> Lock:

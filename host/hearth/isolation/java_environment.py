@@ -2,24 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 
-from hearth.isolation.environment import JAVA, Environment
+from hearth.isolation.environment import JAVA_OPTIONS, Environment, java_word
 
-HEAP_BYTES = 512 << 20
-"""Largest heap of a stage."""
 _FLAGS = ("-XX:+UseSerialGC", "-Xshare:auto", "-XX:-UsePerfData", "--add-opens=java.base/java.nio=ALL-UNNAMED")
 _MAIN = "hearth.stage.Main"
 
 
-def java_environment(
-    key: str, jars: Path, stage: Path, bundle: str = "", heap_bytes: int = HEAP_BYTES, options: Sequence[str] = ()
-) -> Environment:
-    """Return the environment of a bundle whose jars are in a directory.
+def java_environment(key: str, jars: Path, stage: Path, bundle: str = "", release: int = 0) -> Environment:
+    """Return the environment of a bundle whose jars are in a directory and need a Java release.
 
-    ``stage`` has the jars of the stage and its classes. ``options`` of the JVM follow Hearth's own, so they win.
+    ``stage`` has the jars of the stage and its classes. The options of a confinement follow Hearth's own, so they win.
     """
-    flags = (*_FLAGS, f"-Xmx{heap_bytes >> 10}k", *options)
     paths = (str(jars), str(stage))
-    return Environment(key, (JAVA, *flags, "-cp", "{1}/classes:{1}/*", _MAIN, "{0}"), paths, bundle)
+    command = (java_word(release), *_FLAGS, JAVA_OPTIONS, "-cp", "{1}/classes:{1}/*", _MAIN, "{0}")
+    return Environment(key, command, paths, bundle)

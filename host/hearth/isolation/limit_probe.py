@@ -1,4 +1,7 @@
-"""Which plugin limits this machine can enforce, and how: each is tried on a process that does nothing."""
+"""Which plugin limits this machine can enforce, and how: each is tried on a process that does nothing.
+
+The Java that runs Java plugins is named as well.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +11,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 
+from hearth.config.java_key import HOME
+from hearth.foundation.java import JavaMissing, find_java
 from hearth.isolation.control_group import delegated_group
 from hearth_stage.limit import CPUS, FILES, MEMORY, NETWORK, PROCESSES, TEMPORARY, Limits
 
@@ -39,6 +44,11 @@ def kept_limits() -> Iterator[KeptLimit]:
             yield KeptLimit(key, by if group is None else f"a control group in {group}")
     for key, by, limits in _TRIED:
         yield KeptLimit(key, by, _refusal(limits))
+    try:
+        java = find_java()
+        yield KeptLimit(HOME, f"by default Java {java.version}, {java.executable}")
+    except JavaMissing as error:
+        yield KeptLimit(HOME, "", f"{error}; {error.hint}")
 
 
 def unkept(limits: Limits) -> dict[str, str]:

@@ -146,13 +146,14 @@ def _running(bundle: Bundle, environments: EnvironmentStore, config: Mapping[str
     """Build the environment and describe and test every plugin in its own stage process."""
     try:
         environment = environments.ensure(bundle)
+        program = environment.command_line()[0]
     except BundleError as error:
         yield Check("signature", bundle.name, False, str(error), error.hint or "")
         return
     except EnvironmentRefused as error:
         yield Check("environment", bundle.name, False, str(error), error.hint or "", is_environment=True)
         return
-    yield Check("environment", bundle.name, True, environment.command_line()[0])
+    yield Check("environment", bundle.name, True, program)
     chosen = _chosen(bundle, config)
     if config and chosen is None:
         name = config.get(CONNECTOR_CLASS, "")

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import queue
-import shutil
 import socket
-import subprocess
 from collections.abc import Iterator
 from dataclasses import dataclass
 from decimal import Decimal as PythonDecimal
@@ -18,7 +16,6 @@ from hearth.isolation.environment import Environment
 from hearth.isolation.environment_store import python_environment
 from hearth.isolation.interpreter import host
 from hearth.isolation.java_environment import java_environment
-from hearth.isolation.java_stage import stage_directory
 from hearth.isolation.stage import Stage
 from hearth_api import (
     INT64_SCHEMA,
@@ -58,6 +55,7 @@ from hearth_stage.task_call import (
     StopSource,
 )
 from hearth_stage.transformation_call import Apply
+from tests.java_sample import compile_sample
 
 HERE = Path(__file__).parent
 SECONDS = 10
@@ -110,13 +108,8 @@ def runner(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
         paths = (str(HERE / "python"), str(HERE.parents[2] / "plugins" / "json" / "src"))
         started = Runner(python_environment("sample", host(), paths), "sample:", "hearth_json:JsonConverter")
     else:
-        javac = shutil.which("javac")
-        if javac is None:
-            pytest.skip("there is no javac to compile the sample's plugins")
-        jars, stage = tmp_path_factory.mktemp("jars"), stage_directory()
-        sources = [str(each) for each in (HERE / "java").rglob("*.java")]
-        subprocess.run([javac, "--release", "17", "-cp", f"{stage}/*", "-d", jars, *sources], check=True)
-        environment = java_environment("sample", jars, stage, "sample")
+        classes = tmp_path_factory.mktemp("classes")
+        environment = java_environment("sample", classes, compile_sample(HERE / "java", classes), "sample")
         started = Runner(environment, "sample.", "org.apache.kafka.connect.json.JsonConverter")
     yield started
     started.stage.close()

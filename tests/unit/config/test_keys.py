@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from hearth.config import DistributedConfig, SinkConnectorConfig, SourceConnectorConfig, StandaloneConfig
+from hearth.config.java_key import HARMLESS
 from hearth.kafka.client.key import RULES
 from hearth_api import ConfigDef
 from hearth_api.java import config_def_to_json
@@ -29,6 +30,9 @@ OWN: list[list[Any]] = [
     ["plugin.environment", "LIST", None, "MEDIUM"],
     ["plugin.environment.override.allow", "LIST", "", "MEDIUM"],
     ["plugin.isolation", "STRING", "environment", "LOW"],
+    ["plugin.java.home", "STRING", None, "LOW"],
+    ["plugin.java.options", "STRING", "", "LOW"],
+    ["plugin.java.override.allow", "LIST", ",".join(HARMLESS), "LOW"],
     ["plugin.limits.cpus", "DOUBLE", None, "MEDIUM"],
     ["plugin.limits.memory.bytes", "LONG", None, "MEDIUM"],
     ["plugin.limits.open.files", "INT", None, "LOW"],

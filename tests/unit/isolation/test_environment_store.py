@@ -359,5 +359,6 @@ def test_java_bundle_for_a_newer_java_is_refused(store: EnvironmentStore, tmp_pa
     """The refusal names the release that its classes need, and the Java that is there."""
     newer = java_class("org/example/A", interfaces=[TRANSFORMATION], release=99)
     with pytest.raises(EnvironmentRefused, match="Java 99 or newer is required") as caught:
-        store.ensure(_bundle(jar(tmp_path / "transform.jar", newer)))
-    assert "JAVA_HOME" in str(caught.value.hint)
+        store.ensure(_bundle(jar(tmp_path / "transform.jar", newer))).command_line()
+    assert str(caught.value).startswith("the plugins of transform do not run on ")
+    assert "plugin.java.home" in str(caught.value.hint)

@@ -9,6 +9,7 @@ from typing import Any
 from hearth.config import ConnectorConfig, SinkConnectorConfig, SourceConnectorConfig, WorkerConfig
 from hearth.config.confinement_key import LimitConfig
 from hearth.config.connector_key import CONNECTOR_CLASS, CONNECTOR_VERSION, CONVERTER_KEYS, VERSION_SUFFIX
+from hearth.config.java_key import JavaConfig
 from hearth.discovery import PluginType
 from hearth.herder.plugin.directory import PluginDirectory, VersionNotFound
 from hearth.herder.plugin.version import VersionRange
@@ -76,9 +77,10 @@ class DefinitionMaker:
         definition = ConfigDef()
         for key in base_definition(type_).keys.values():
             definition.add(self._fitted(key, config))
-        for name, key in LimitConfig.definition().keys.items():
-            if name in config:
-                definition.add(key)
+        for own in (LimitConfig, JavaConfig):
+            for name, key in own.definition().keys.items():
+                if name in config:
+                    definition.add(key)
         return definition
 
     def class_parts(self, type_: PluginType, check: Callable[[], None] = lambda: None) -> dict[str, Any]:

@@ -36,10 +36,12 @@ final class Failures {
         }
         StringWriter trace = new StringWriter();
         error.printStackTrace(new PrintWriter(trace));
+        String message = error.getMessage() == null ? "" : error.getMessage();
+        String remedy = Remedies.of(error);
         ObjectNode described = JsonNodeFactory.instance.objectNode();
         described.put("kind", kind(error)).put("class_name", error.getClass().getName());
-        described.put("message", cut(error.getMessage() == null ? "" : error.getMessage(), MESSAGE));
-        return described.put("trace", cut(trace.toString().stripTrailing(), TRACE));
+        described.put("message", cut(remedy.isEmpty() ? message : message + "; " + remedy, MESSAGE));
+        return described.put("trace", cut((trace + remedy).stripTrailing(), TRACE));
     }
 
     private static String kind(Throwable error) {
