@@ -9,6 +9,9 @@ from pathlib import Path
 import pytest
 
 from hearth.broker import KafkaBroker
+from hearth.discovery.catalogue import read
+from hearth.discovery.java.java_bundle import JavaBundle
+from hearth.foundation.user_file import cache_directory
 from tests.peer.hearth_connect import HearthConnect
 from tests.peer.plugin_list import place
 from tests.peer.topic import Topics
@@ -24,12 +27,15 @@ _STRINGS = {
 
 
 @pytest.fixture(scope="module")
-def worker(broker: KafkaBroker, tmp_path_factory: pytest.TempPathFactory) -> Iterator[HearthConnect]:
-    """Run a worker whose plugin.path has the file connectors of Kafka's own jar alone."""
-    folder = tmp_path_factory.mktemp("java")
-    plugins = folder / "plugins"
-    plugins.mkdir()
-    place("connect-file", plugins)
+def location(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a bundle with the file connectors of Kafka's own jar."""
+    return place("connect-file", tmp_path_factory.mktemp("plugins"))
+
+
+@pytest.fixture(scope="module")
+def worker(broker: KafkaBroker, location: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[HearthConnect]:
+    """Run a worker whose plugin.path has that bundle alone."""
+    folder, plugins = tmp_path_factory.mktemp("java"), location.parent
     started = HearthConnect(folder, broker.bootstrap_servers, {**_STRINGS, "plugin.path": str(plugins)}, [])
     started.start()
     yield started
@@ -42,6 +48,17 @@ def test_plugins_of_a_jar_are_listed_and_described(worker: HearthConnect) -> Non
     assert listed == {SOURCE_CLASS: "source", SINK_CLASS: "sink"}
     keys = json.loads(worker.rest.call("GET", "/connector-plugins/FileStreamSource/config").text)
     assert {"file", "topic", "batch.size"} <= {key["name"] for key in keys}
+
+
+def test_versions_are_listed_once_a_connector_was_validated(worker: HearthConnect, location: Path) -> None:
+    """All of its bundle, as Java Connect lists them."""
+    bundle = read(location)
+    assert isinstance(bundle, JavaBundle)
+    cache_directory("java-bundles", f"{bundle.key}.versions.json").unlink(missing_ok=True)
+    assert worker.rest.create({"name": "bad", "connector.class": SOURCE_CLASS}).status == 400
+    bundle = read(location)
+    assert isinstance(bundle, JavaBundle)
+    assert [each.version for each in bundle.declarations] == ["4.3.1", "4.3.1"]
 
 
 def test_a_mistake_is_told_in_the_words_of_the_class(worker: HearthConnect) -> None:

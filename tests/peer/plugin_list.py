@@ -51,7 +51,7 @@ def place(bundle: str, folder: Path) -> Path:
 
 
 def java_list(plugin_path: Path) -> list[list[str]]:
-    """Return the class, aliases and type of each plugin that Java's tool finds, sorted."""
+    """Return the class, aliases, type and version of each plugin that Java's tool finds, sorted."""
     from tests.peer.java_connect import connect_jars
 
     tool = ["org.apache.kafka.tools.ConnectPluginPath", "list", "--plugin-path", str(plugin_path)]
@@ -63,7 +63,7 @@ def java_list(plugin_path: Path) -> list[list[str]]:
         check=True,
     )
     rows = (line.split("\t") for line in answer.stdout.splitlines()[1:])
-    return sorted([row[0], row[1], row[2], row[4]] for row in rows if len(row) == 8)
+    return sorted([row[0], row[1], row[2], row[4], row[3]] for row in rows if len(row) == 8)
 
 
 def _record() -> None:

@@ -10,7 +10,7 @@ import os
 import re
 import stat
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, ClassVar, TypeVar
@@ -80,6 +80,15 @@ class Bundle(ABC):
     @abstractmethod
     def packages(self) -> Iterator[CoreMetadata]:
         """Yield the metadata of each package in the bundle, in path order."""
+
+    @property
+    def undescribed(self) -> tuple[Declaration, ...]:
+        """Return the plugins whose version only they themselves can say, and have not said yet."""
+        return ()
+
+    def remember(self, versions: Mapping[str, str]) -> None:
+        """Keep the versions that such plugins returned, by class name, for later listings."""
+        raise NotImplementedError(f"the metadata of a {self.kind} bundle has the versions")
 
     def digest(self) -> str:
         """Return a hash of the content: over the manifest's hashes if there are any, else over the files."""

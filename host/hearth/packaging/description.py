@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from hearth.discovery.bundle import Bundle
 from hearth.discovery.declaration import PluginType
 from hearth.foundation.user_file import replace_text
 from hearth.isolation.environment import Environment
 from hearth.isolation.stage import Stage
-from hearth_api import UNDEFINED_VERSION
-from hearth_stage.plugin_call import Describe
+from hearth_api import UNDEFINED_VERSION, ConnectError
+from hearth_execution.failure import RemoteError
+from hearth_stage.plugin_call import Describe, Described
 
 SECONDS = 60
 """Longest time a plugin may take to be imported and described."""
@@ -43,6 +46,28 @@ def ask(stage: Stage, reference: str, type_: PluginType) -> Description:
     return Description(
         UNDEFINED_VERSION if answer.version is None else answer.version, tuple(answer.config), tuple(answer.changes)
     )
+
+
+def describe_versions(bundle: Bundle, ask: Callable[[Describe], Described]) -> None:
+    """Ask the plugins whose version only they can say, and keep what they answer.
+
+    A plugin that raises has no version. If the process fails, the others are asked the next time.
+    """
+    found: dict[str, str] = {}
+    with contextlib.suppress(ConnectError):
+        for each in bundle.undescribed:
+            found[each.class_name] = UNDEFINED_VERSION
+            with contextlib.suppress(RemoteError):
+                found[each.class_name] = ask(Describe(each.reference, each.type.value)).version or UNDEFINED_VERSION
+    if found:
+        bundle.remember(found)
+
+
+def keep_versions(bundle: Bundle, environment: Environment) -> None:
+    """Ask for such versions in a process of their own; raise ``ConnectError`` if it does not start."""
+    if bundle.undescribed:
+        with contextlib.closing(Stage.start(environment, f"describe {bundle.name}")) as stage:
+            describe_versions(bundle, lambda call: stage.call(call, SECONDS))
 
 
 class DescriptionStore:

@@ -27,6 +27,7 @@ from hearth.discovery.version_order import version_key
 from hearth.foundation.terminal import Step
 from hearth.foundation.user_file import make_directory, replacing
 from hearth.isolation.environment_store import EnvironmentStore
+from hearth.packaging.description import keep_versions
 from hearth.packaging.integrity import usable
 from hearth.packaging.zip_file import zip_bundle
 from hearth_api import ConflictError, NotFoundError
@@ -189,7 +190,7 @@ class InstalledBundles:
         if self._is_dry_run:
             return
         with self._step(f"the environment of {bundle.name} {bundle.version}"):
-            self._environments.ensure(bundle)
+            keep_versions(bundle, self._environments.ensure(bundle))
         with replacing(target) as fresh:
             if bundle.location.is_file() and bundle.location.suffix == ".zip":
                 shutil.copyfile(bundle.location, fresh)

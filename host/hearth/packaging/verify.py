@@ -159,7 +159,7 @@ def _running(bundle: Bundle, environments: EnvironmentStore, config: Mapping[str
         name = config.get(CONNECTOR_CLASS, "")
         yield Check("rules", bundle.name, False, f"it has no connector {name!r}", f"correct {CONNECTOR_CLASS}")
     for declaration in bundle.declarations:
-        yield from _plugin(environment, declaration, dict(config) if declaration is chosen else None)
+        yield from _plugin(bundle, environment, declaration, dict(config) if declaration is chosen else None)
 
 
 def _chosen(bundle: Bundle, config: Mapping[str, str]) -> Declaration | None:
@@ -169,7 +169,9 @@ def _chosen(bundle: Bundle, config: Mapping[str, str]) -> Declaration | None:
     return next((each for each in connectors if wanted in (each.class_name, *alias.candidates(each))), None)
 
 
-def _plugin(environment: Environment, declaration: Declaration, config: dict[str, str] | None) -> Iterator[Check]:
+def _plugin(
+    bundle: Bundle, environment: Environment, declaration: Declaration, config: dict[str, str] | None
+) -> Iterator[Check]:
     name = declaration.class_name
     try:
         stage = Stage.start(environment, f"verify {name}")
@@ -182,6 +184,8 @@ def _plugin(environment: Environment, declaration: Declaration, config: dict[str
     except PluginError as error:
         yield Check("import", name, False, _fact(error), f"make {declaration.reference} importable")
     else:
+        if declaration in bundle.undescribed:
+            bundle.remember({name: found.version})
         for change in found.changes:
             yield Check("import", name, False, f"loading it {change}", "do that in start() and undo it in stop()")
         if not found.changes:

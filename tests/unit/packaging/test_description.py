@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from hearth.discovery import PluginType, discover
+from hearth.discovery import Bundle, PluginType, discover
+from hearth.discovery.catalogue import read
 from hearth.isolation.environment import Environment
-from hearth.packaging.description import Description, DescriptionStore
+from hearth.packaging.description import Description, DescriptionStore, describe_versions
 from hearth_api import PluginError
+from hearth_execution.failure import ErrorInfo, RemoteError
+from hearth_stage.plugin_call import Describe, Described
 from tests.bundles import build
+from tests.bundles.java import TRANSFORMATION, jar, java_class
 
 SOURCE = PluginType.SOURCE
 
@@ -60,3 +65,31 @@ def test_plugin_that_cannot_be_imported_raises(environment: Environment, tmp_pat
     assert raised.value.trace is not None
     assert "Traceback" in raised.value.trace
     assert not list(tmp_path.rglob("*.json"))
+
+
+def test_versions_of_java_plugins_are_asked_once_and_listed_later(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One that raises or says nothing has none; where a process fails, the rest is asked the next time."""
+    monkeypatch.setenv("HEARTH_HOME", str(tmp_path / "home"))
+    classes = [java_class(f"a/{name}", interfaces=[TRANSFORMATION]) for name in "ABCDE"]
+    location = jar(tmp_path / "some.jar", *classes)
+    answers: dict[str, Any] = {"a.A": "1", "a.B": RemoteError(ErrorInfo("plugin", "X", "no", "")), "a.C": None}
+    answers |= {"a.D": PluginError("it ended"), "a.E": "2\x1b"}
+    asked: list[str] = []
+
+    def ask(call: Describe) -> Described:
+        asked.append(call.reference)
+        answer = answers[call.reference]
+        if isinstance(answer, PluginError):
+            raise answer
+        return Described(answer)
+
+    for expected in (["1", "undefined", "undefined", "undefined", "undefined"],) * 2:
+        bundle = read(location)
+        assert isinstance(bundle, Bundle)
+        describe_versions(bundle, ask)
+        bundle = read(location)
+        assert isinstance(bundle, Bundle)
+        assert [each.version for each in bundle.declarations] == expected
+    assert asked == ["a.A", "a.B", "a.C", "a.D", "a.E"]

@@ -1,6 +1,6 @@
 """The versions that a bundle's plugins return from ``version()``, which only a JVM can say.
 
-A stage describes the plugins of a bundle once; what they answer is kept under the hash of the bundle's files.
+A stage asks each plugin once; what it answers is kept under the hash of the bundle's files.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from pathlib import Path
 
 from hearth.discovery.declaration import is_name
 from hearth.foundation.user_file import cache_directory, replace_text
+from hearth_api import UNDEFINED_VERSION
 
 
 def versions_of(key: str) -> dict[str, str]:
@@ -24,9 +25,10 @@ def versions_of(key: str) -> dict[str, str]:
 
 
 def remember_versions(key: str, versions: Mapping[str, str]) -> None:
-    """Keep the versions by class name that a bundle's plugins returned."""
+    """Keep the versions by class name that a bundle's plugins returned, with those that are known already."""
+    shown = {name: version if is_name(version) else UNDEFINED_VERSION for name, version in versions.items()}
     with contextlib.suppress(OSError):
-        replace_text(_place(key), json.dumps(dict(versions)))
+        replace_text(_place(key), json.dumps(versions_of(key) | shown))
 
 
 def _place(key: str) -> Path:

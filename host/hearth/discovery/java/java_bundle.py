@@ -7,7 +7,7 @@ Confluent Hub component has a ``manifest.json`` as well.
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -16,7 +16,7 @@ from hearth.discovery.bundle import Bundle, file_name, join, stamp_of
 from hearth.discovery.bundle_limits import MAX_NAME
 from hearth.discovery.declaration import Declaration, PluginType
 from hearth.discovery.java.class_path import archives_of
-from hearth.discovery.java.described_version import versions_of
+from hearth.discovery.java.described_version import remember_versions, versions_of
 from hearth.discovery.java.hub_manifest import HUB_MANIFEST, HubManifest, read_hub_manifest
 from hearth.discovery.java.java_archive import CLASS, roots_of
 from hearth.discovery.java.java_content import JavaContent, read_content, remember, remembered
@@ -64,6 +64,16 @@ class JavaBundle(Bundle):
     def files(self, tree: Tree) -> list[str]:
         """Return the archives of the class path, or all files of a class hierarchy."""
         return [join(self.top, path) for path in self.class_path] or sorted(tree.walk(self.top))
+
+    @property
+    def undescribed(self) -> tuple[Declaration, ...]:
+        """Return the plugins that no stage has asked for their version."""
+        known = versions_of(self.key)
+        return tuple(each for each in self.declarations if each.class_name not in known)
+
+    def remember(self, versions: Mapping[str, str]) -> None:
+        """Keep the versions under the key, so they hold for the same files elsewhere, too."""
+        remember_versions(self.key, versions)
 
     def digest(self) -> str:
         """Return the key if no file has changed since it was computed, else compute it."""

@@ -17,6 +17,8 @@ from hearth.isolation.shared_stage import ProcessFull, SharedStages
 
 log = logging.getLogger(__name__)
 
+VERSION_SECONDS = 5.0
+"""Longest wait for the version of a plugin."""
 IDLE_SECONDS = 10.0
 """Idle time before an unused process ends; a connector is usually started soon after it was validated."""
 AGAIN_SECONDS = 25.0
@@ -60,7 +62,9 @@ class StagePool:
         stage = self._enter(environment, plugin.class_name, is_apart)
         is_apart = not stage.is_shared
         try:
-            return question(stage, seconds)
+            answer = question(stage, seconds)
+            _keep_versions(plugin, stage)
+            return answer
         except PROCESS_FAILURES:
             if is_apart:
                 self._needs_own_process.add(name)
@@ -82,3 +86,11 @@ class StagePool:
             process = self._processes.open(environment, name)
             with contextlib.suppress(ProcessFull):
                 return PluginStage(process, *heard)
+
+
+def _keep_versions(plugin: Plugin, stage: PluginStage) -> None:
+    """Ask all plugins of the bundle for a version that only they can say; most bundles have none."""
+    if plugin.bundle is not None and plugin.bundle.undescribed:
+        from hearth.packaging.description import describe_versions  # rarely needed
+
+        describe_versions(plugin.bundle, lambda call: stage.call(call, VERSION_SECONDS))
