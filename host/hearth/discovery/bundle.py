@@ -32,6 +32,10 @@ class Bundle(ABC):
     kind: ClassVar[str]
     """The language of its plugins: ``python`` or ``java``."""
 
+    fault_hint: ClassVar[str] = "correct the entry points of the project and pack it again"
+    tolerates_faults: ClassVar[bool] = False
+    """Whether a bundle with faults counts as whole, because Java Connect only logs them."""
+
     location: Path
     name: str
     version: str

@@ -274,7 +274,7 @@ def _plugin(declaration: Declaration, bundle: Bundle | None, aliases: dict[str, 
 
 
 def _fault(bundle: Bundle, fault: str) -> Rejected:
-    return Rejected(str(bundle.location), fault, "correct the entry points of the project and pack it again")
+    return Rejected(str(bundle.location), fault, bundle.fault_hint)
 
 
 def _order(plugin: Plugin) -> tuple[object, ...]:

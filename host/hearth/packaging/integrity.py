@@ -18,7 +18,7 @@ def usable(location: Path) -> Bundle:
     if isinstance(found, Rejected):
         raise BundleError(f"{location}: {found.reason}", hint=found.hint)
     assert found is not None, "a named location is read or rejected"
-    if found.faults:
+    if found.faults and not found.tolerates_faults:
         raise BundleError(f"{location}: {'; '.join(found.faults)}")
     for path in altered_files(found):
         raise BundleError(f"{location}: {path} is not the file that was packed", hint=COPY_AGAIN)

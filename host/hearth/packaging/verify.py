@@ -77,12 +77,11 @@ def verify(location: Path, config: Mapping[str, str] | None = None, keys: Sequen
 def _structure(bundle: Bundle) -> Iterator[Check]:
     what = f"{bundle.name} {bundle.version}"
     plugins = f"{len(bundle.declarations)} plugin{'s' if len(bundle.declarations) != 1 else ''}"
-    hint = "correct the entry points of the project and pack it again"
     yield Check("structure", what, True, f"{bundle.form}, {plugins}")
     for note in bundle.notes:
         yield Check("structure", what, True, note)
     for fault in bundle.faults:
-        yield Check("structure", what, False, fault, hint)
+        yield Check("structure", what, bundle.tolerates_faults, fault, bundle.fault_hint)
 
 
 def _hashes(bundle: Bundle) -> Iterator[Check]:

@@ -38,6 +38,8 @@ class JavaBundle(Bundle):
     """A bundle of Java plugins."""
 
     kind = "java"
+    fault_hint = "leave it, as Java Connect does after logging it, or tell the author"
+    tolerates_faults = True
 
     release: int
     """The Java release that it needs, such as 17."""
