@@ -60,7 +60,7 @@ def _sourced(command: F) -> F:
     )
     offline = click.option("--offline", is_flag=True, help="Do not use the package index.")
     sha256 = click.option("--sha256", metavar="HEX", help="Expected SHA-256 of the file.")
-    return click.argument("text", metavar="FILE|URL|NAME")(_index(links(offline(sha256(command)))))
+    return click.argument("text", metavar="FILE|URL|NAME|maven:...")(_index(links(offline(sha256(command)))))
 
 
 @click.command()
@@ -73,6 +73,9 @@ def install(beside: bool, folder: Path | None, dry_run: bool, as_json: bool, **s
     NAME may have a version, such as orders==1.2 or orders>=1. It is looked up in the directories of --index; without
     any, it is a package of the package index, which is packed with its dependencies. The environment is built first,
     so a bundle that cannot run here is not installed.
+
+    maven:GROUP:ARTIFACT:VERSION is a jar with what it needs, maven:GROUP:ARTIFACT:VERSION:plugin@tar.gz a file that
+    has all. Each is fetched once; HEARTH_MAVEN_MIRROR names another Maven repository.
     """
     _act(folder, dry_run, as_json, source, lambda installed, path: installed.install(path, beside))
 

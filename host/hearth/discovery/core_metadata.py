@@ -28,6 +28,8 @@ class CoreMetadata:
     """The SPDX expression if there is one, else the licence's name; empty if none is stated."""
     has_expression: bool = False
     requires: tuple[Requirement, ...] = ()
+    purl: str = ""
+    """Its package URL; empty for a package of PyPI, whose name and version make it."""
 
 
 def read_metadata(tree: Tree, folder: str, path: str) -> CoreMetadata:

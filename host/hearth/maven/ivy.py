@@ -55,8 +55,9 @@ class Coordinates:
         return f"{self.artifact}-{self.version}{classifier}.{self.ending}"
 
     def __str__(self) -> str:
-        rest = f":{self.classifier}@{self.ending}" if self.classifier else ""
-        return f"{self.group}:{self.artifact}:{self.version}{rest}"
+        classifier = f":{self.classifier}" if self.classifier else ""
+        ending = f"@{self.ending}" if classifier or self.ending != "jar" else ""
+        return f"{self.group}:{self.artifact}:{self.version}{classifier}{ending}"
 
 
 class Progress:
@@ -64,13 +65,13 @@ class Progress:
 
     def __init__(self, stream: TextIO | None = None, title: str = "Kafka's jars") -> None:
         self._stream = sys.stderr if stream is None else stream
-        self._title = title
+        self.title = title
         self._live = self._stream.isatty()
         self._started = self._shown = time.monotonic()
 
     def start(self, total: int) -> None:
         """Announce the download."""
-        self._write(f"fetching {self._title} ({total} files), once for this user")
+        self._write(f"fetching {self.title} ({total} file{'s' if total != 1 else ''}), once for this user")
 
     def step(self, done: int, total: int) -> None:
         """Show that ``done`` of ``total`` files are complete."""
@@ -95,21 +96,31 @@ def download(wanted: Sequence[Coordinates], folder: Path, progress: Progress) ->
     """Download exactly these artifacts into a folder and return their paths."""
     progress.start(len(wanted))
     run_ivy(wanted, folder, progress, transitive=False)
-    files = {each: folder / "lib" / each.group / each.file_name for each in wanted}
+    files = {each: folder / "lib" / each.group / each.artifact / each.version / each.file_name for each in wanted}
     absent = [str(coordinates) for coordinates, file in files.items() if not file.is_file()]
     if absent:
         raise JarsUnavailable(f"not downloaded: {', '.join(absent)}", hint=_remedy())
     return files
 
 
-def run_ivy(wanted: Sequence[Coordinates], folder: Path, progress: Progress, transitive: bool) -> None:
-    """Run Ivy once; with `transitive` it also follows the artifacts' POMs."""
-    (folder / "settings.xml").write_text(_settings(folder, transitive), encoding="utf-8")
-    (folder / "ivy.xml").write_text(_module(wanted, transitive), encoding="utf-8")
+def run_ivy(
+    wanted: Sequence[Coordinates],
+    folder: Path,
+    progress: Progress,
+    transitive: bool,
+    excluded: Sequence[str] = (),
+    is_locked: bool = True,
+) -> None:
+    """Run Ivy once; with `transitive` it also follows the artifacts' POMs, except to those ``excluded``.
+
+    Without a lock, files are compared with the checksums that their repository has.
+    """
+    (folder / "settings.xml").write_text(_settings(folder, transitive, is_locked), encoding="utf-8")
+    (folder / "ivy.xml").write_text(_module(wanted, transitive, excluded), encoding="utf-8")
     command = [
         str(find_java().executable), *proxy_options(os.environ),
         "-jar", str(ivy_jar()), "-settings", str(folder / "settings.xml"), "-ivy", str(folder / "ivy.xml"),
-        "-retrieve", f"{folder}/lib/[organisation]/[artifact]-[revision](-[classifier]).[ext]",
+        "-retrieve", f"{folder}/lib/[organisation]/[artifact]/[revision]/[artifact]-[revision](-[classifier]).[ext]",
     ]  # fmt: skip
     _watch(command, len(wanted), progress)
 
@@ -121,12 +132,13 @@ def _watch(command: Sequence[str], total: int, progress: Progress) -> None:
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as process:
         assert process.stdout is not None
         for line in process.stdout:
-            lines = [*lines[1 - _LAST_LINES :], line.strip()]
+            if text := line.strip(": \n"):
+                lines = [*lines[1 - _LAST_LINES :], text]
             if "[SUCCESSFUL" in line:
                 done += 1
                 progress.step(done, total)
     if process.returncode:
-        raise JarsUnavailable("\n".join(["the jars of Kafka cannot be downloaded", *lines]), hint=_remedy())
+        raise JarsUnavailable("\n".join([f"{progress.title} cannot be downloaded", *lines]), hint=_remedy())
 
 
 def ivy_jar() -> Path:
@@ -149,24 +161,29 @@ def proxy_options(environ: Mapping[str, str]) -> list[str]:
     return [f"-Dhttps.proxyHost={parts.hostname}", f"-Dhttps.proxyPort={parts.port or 8080}"]
 
 
-def _settings(folder: Path, transitive: bool) -> str:
-    """Return Ivy's settings, without its checksums, since the lock has better ones."""
+def _settings(folder: Path, transitive: bool, is_locked: bool) -> str:
+    """Return Ivy's settings, without the repository's checksums if a lock has better ones."""
     mirror = os.environ.get(MIRROR_VARIABLE)
     root = f" root={quoteattr(mirror)}" if mirror else ""
     poms = "true" if transitive else "false"
     resolver = f'<ibiblio name="maven" m2compatible="true" usepoms="{poms}"{root}/>'
     return (
-        '<ivysettings><property name="ivy.checksums" value=""/><settings defaultResolver="maven"/>'
+        f'<ivysettings><property name="ivy.checksums" value="{"" if is_locked else "sha1,md5"}"/>'
+        '<settings defaultResolver="maven"/>'
         f"<caches defaultCacheDir={quoteattr(str(folder / 'cache'))}/>"
         f"<resolvers>{resolver}</resolvers></ivysettings>"
     )
 
 
-def _module(wanted: Sequence[Coordinates], transitive: bool) -> str:
+def _module(wanted: Sequence[Coordinates], transitive: bool, excluded: Sequence[str]) -> str:
     """Return the Ivy module that depends on these artifacts."""
+    left_out = "".join(
+        f"<exclude org={quoteattr(group)} module={quoteattr(artifact)}/>"
+        for group, artifact in (each.split(":") for each in excluded)
+    )
     rows = (
         f"<dependency org={quoteattr(one.group)} name={quoteattr(one.artifact)} rev={quoteattr(one.version)}"
-        f' transitive="{str(transitive).lower()}" conf="*->default">{_file(one)}</dependency>'
+        f' transitive="{str(transitive).lower()}" conf="*->default">{_file(one)}{left_out}</dependency>'
         for one in wanted
     )
     names = 'xmlns:m="http://ant.apache.org/ivy/extra"'
@@ -176,10 +193,11 @@ def _module(wanted: Sequence[Coordinates], transitive: bool) -> str:
 
 def _file(one: Coordinates) -> str:
     """Return the Ivy element for an artifact that is not a plain jar."""
-    if not one.classifier:
+    if not one.classifier and one.ending == "jar":
         return ""
-    kind, classifier = quoteattr(one.ending), quoteattr(one.classifier)
-    return f"<artifact name={quoteattr(one.artifact)} type={kind} ext={kind} m:classifier={classifier}/>"
+    kind = quoteattr(one.ending)
+    classifier = f" m:classifier={quoteattr(one.classifier)}" if one.classifier else ""
+    return f"<artifact name={quoteattr(one.artifact)} type={kind} ext={kind}{classifier}/>"
 
 
 def _remedy() -> str:

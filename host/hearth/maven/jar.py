@@ -20,7 +20,7 @@ from tempfile import TemporaryDirectory
 from hearth.foundation.user_file import cache_directory
 from hearth.maven.ivy import Coordinates, JarsUnavailable, Progress, download
 
-_FETCH_PREFIX = ".fetch-"
+FETCH_PREFIX = ".fetch-"
 
 
 @dataclass(frozen=True)
@@ -91,14 +91,14 @@ def only_one_process(cache: Path) -> Iterator[None]:
 
 def _remove_remains(cache: Path) -> None:
     """Remove the folders of killed downloads; no other download runs, since this process holds the lock."""
-    for folder in cache.glob(f"{_FETCH_PREFIX}*"):
+    for folder in cache.glob(f"{FETCH_PREFIX}*"):
         shutil.rmtree(folder, ignore_errors=True)
 
 
 def _fetch(jars: list[LockedJar], cache: Path, progress: Progress | None) -> None:
     """Download jars next to the cache, check each one, and rename it into the cache."""
     progress = Progress() if progress is None else progress
-    with TemporaryDirectory(prefix=_FETCH_PREFIX, dir=cache) as folder:
+    with TemporaryDirectory(prefix=FETCH_PREFIX, dir=cache) as folder:
         files = download([jar.coordinates for jar in jars], Path(folder), progress)
         for jar in jars:
             _admit(jar, files[jar.coordinates], cache)

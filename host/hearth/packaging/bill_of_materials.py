@@ -15,14 +15,13 @@ BILL_OF_MATERIALS = "sbom.cdx.json"
 """File name in a bundle."""
 
 
-def bill_of_materials(root: str, parts: Sequence[CoreMetadata], hashes: Mapping[str, str]) -> str:
-    """Return the bill of materials of a bundle; ``root`` is the distribution that declares the plugins.
+def bill_of_materials(own: CoreMetadata, parts: Sequence[CoreMetadata], hashes: Mapping[str, str]) -> str:
+    """Return the bill of materials of a bundle; ``own`` is what declares the plugins, one of the parts or all of them.
 
     ``hashes`` maps the path of each part to its SHA-256. The result has no timestamp or serial number, so equal
     bundles have equal bills.
     """
-    references = _references(parts)
-    own = next(part for part in parts if canonicalize_name(part.name) == canonicalize_name(root))
+    references = _references(parts if own in parts else [own, *parts])
     members = {
         "bomFormat": "CycloneDX",
         "specVersion": "1.6",
@@ -36,7 +35,7 @@ def bill_of_materials(root: str, parts: Sequence[CoreMetadata], hashes: Mapping[
 
 def _references(parts: Sequence[CoreMetadata]) -> dict[str, str]:
     """Map each part's path to its reference: a package URL, with the file name if a package has several files."""
-    urls = [f"pkg:pypi/{canonicalize_name(part.name)}@{part.version}" for part in parts]
+    urls = [part.purl or f"pkg:pypi/{canonicalize_name(part.name)}@{part.version}" for part in parts]
     files = [part.path.rpartition("/")[2] for part in parts]
     return {
         part.path: url if urls.count(url) == 1 else f"{url}?file_name={quote(file)}"
@@ -51,8 +50,9 @@ def _component(part: CoreMetadata, references: Mapping[str, str], hashes: Mappin
         "name": part.name,
         "version": part.version,
         "purl": references[part.path],
-        "hashes": [{"alg": "SHA-256", "content": hashes[part.path]}],
     }
+    if part.path in hashes:
+        component["hashes"] = [{"alg": "SHA-256", "content": hashes[part.path]}]
     if part.summary:
         component["description"] = part.summary
     if part.licence:

@@ -1,4 +1,4 @@
-"""Obtains a bundle to install from a file, an address, a bundle index or a package index."""
+"""Obtains a bundle to install from a file, an address, a Maven repository, a bundle index or a package index."""
 
 from __future__ import annotations
 
@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
 MOST_BYTES = 4 << 30
 """Largest download in bytes."""
+MAVEN = "maven:"
+"""What the name of a Maven artifact starts with."""
 _SHA256 = re.compile("[0-9a-f]{64}")
 _BUILT = (".zip", ".whl")
 _ENDINGS = (".zip", ".whl", ".gz", ".tgz", ".xz", ".bz2", ".tar")
@@ -58,11 +60,13 @@ class BundleSource:
         wanted = None if self.sha256 is None else _digits(self.sha256)
         with tempfile.TemporaryDirectory(prefix="hearth-source-") as folder:
             found = self._found(Path(folder), environments)
-            if wanted is not None:
+            if wanted is not None and not self.text.startswith(MAVEN):
                 _check(found, wanted)
             yield found if found.suffix in _BUILT else self._built(found, Path(folder), environments)
 
     def _found(self, folder: Path, environments: EnvironmentStore) -> Path:
+        if self.text.startswith(MAVEN):
+            return self._from_maven(folder)
         if urlsplit(self.text).scheme in ("http", "https"):
             with self.step(self.text):
                 return _fetched(self.text, folder, self.sha256 is not None)
@@ -89,6 +93,17 @@ class BundleSource:
         from hearth.packaging.pack import pack  # not needed for bundles
 
         return pack(project, folder / "packed", environments, self.find_links, self.is_offline, self.step)
+
+    def _from_maven(self, folder: Path) -> Path:
+        """Return a bundle made of a Maven artifact, whose own file has the hash that is asked for."""
+        from hearth.maven.artifact import coordinates_of, fetch_artifact
+        from hearth.packaging.maven_bundle import maven_bundle
+
+        with self.step(self.text):
+            files = fetch_artifact(coordinates_of(self.text), self.is_offline)
+        if self.sha256 is not None:
+            _check(files[0][1], _digits(self.sha256))
+        return maven_bundle(files, folder)
 
     def _from_index(self, entry: IndexEntry, folder: Path) -> Path:
         """Return an index entry's bundle, downloaded if it has an address, after comparing it with the entry."""

@@ -91,7 +91,9 @@ def _described(folder: Path, own: PythonBundle, environments: EnvironmentStore) 
         stage.close()
     wheels = [_packed_file(folder, f"{_WHEELS}/{each.name}") for each in sorted((folder / _WHEELS).iterdir())]
     hashes = {each.path: each.sha256 for each in wheels}
-    bill = bill_of_materials(own.name, list(bundle.packages()), hashes)
+    parts = list(bundle.packages())
+    declaring = next(part for part in parts if plain_name(part.name) == plain_name(own.name))
+    bill = bill_of_materials(declaring, parts, hashes)
     (folder / BILL_OF_MATERIALS).write_text(bill, encoding="utf-8")
     files = (*wheels, _packed_file(folder, BILL_OF_MATERIALS))
     return Manifest(own.name, own.version, own.requires_python, files, plugins)

@@ -17,7 +17,7 @@ HASHES = {OWN.path: "aa", LIBRARY.path: "bb"}
 
 def test_bill_lists_parts_licences_and_dependencies() -> None:
     """The distribution with the plugins is the subject; names in addresses are normalised."""
-    bill = json.loads(bill_of_materials("own-plugin", [OWN, LIBRARY], HASHES))
+    bill = json.loads(bill_of_materials(OWN, [OWN, LIBRARY], HASHES))
     assert (bill["bomFormat"], bill["specVersion"], bill["version"]) == ("CycloneDX", "1.6", 1)
     assert bill["metadata"]["component"] == {
         "type": "application",
@@ -39,14 +39,24 @@ def test_bill_lists_parts_licences_and_dependencies() -> None:
 
 def test_equal_parts_give_equal_text() -> None:
     """No time and no number of its own."""
-    assert bill_of_materials("own-plugin", [OWN], HASHES) == bill_of_materials("own-plugin", [OWN], HASHES)
+    assert bill_of_materials(OWN, [OWN], HASHES) == bill_of_materials(OWN, [OWN], HASHES)
 
 
 def test_wheels_of_one_package_for_several_platforms_are_several_parts() -> None:
     """Each with its own hash, distinguished by file name."""
     other = replace(LIBRARY, path="w/lib-arm.whl")
-    bill = json.loads(bill_of_materials("own-plugin", [OWN, LIBRARY, other], {**HASHES, other.path: "cc"}))
+    bill = json.loads(bill_of_materials(OWN, [OWN, LIBRARY, other], {**HASHES, other.path: "cc"}))
     names = ["pkg:pypi/lib@2.1?file_name=lib.whl", "pkg:pypi/lib@2.1?file_name=lib-arm.whl"]
     assert [each["purl"] for each in bill["components"]] == names
     assert [each["hashes"][0]["content"] for each in bill["components"]] == ["bb", "cc"]
     assert bill["dependencies"][0]["dependsOn"] == sorted(names)
+
+
+def test_parts_of_other_repositories_have_their_own_addresses() -> None:
+    """What declares the plugins may be all parts together, without a file and a hash of its own."""
+    part = CoreMetadata("lib/a.jar", "org.example:a", "1", purl="pkg:maven/org.example/a@1")
+    own = CoreMetadata("", "org.example:all", "2", purl="pkg:maven/org.example/all@2")
+    bill = json.loads(bill_of_materials(own, [part], {part.path: "aa"}))
+    assert bill["metadata"]["component"]["purl"] == "pkg:maven/org.example/all@2"
+    assert "hashes" not in bill["metadata"]["component"]
+    assert [each["purl"] for each in bill["components"]] == ["pkg:maven/org.example/a@1"]

@@ -15,6 +15,7 @@ from hearth.packaging.bundle_source import BundleSource
 from hearth.packaging.project import is_source
 from hearth_api import ConfigError, ConnectError
 from tests.bundles import build
+from tests.bundles.java import SINK, jar, java_class
 from tests.web_server import web_server
 
 POINTS = {"hearth.predicates": {"a.Demo": "demo:Demo"}}
@@ -117,3 +118,23 @@ def test_a_source_that_cannot_be_a_bundle_is_refused_first(source: BundleSource,
     with pytest.raises(ConfigError, match=words) as raised:
         obtained(source)
     assert raised.value.hint
+
+
+def test_maven_artifact_becomes_a_bundle(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One that was fetched before needs no network; the hash is that of the artifact's own file."""
+    monkeypatch.setenv("HEARTH_HOME", str(tmp_path))
+    main = jar(tmp_path / "jars" / "org.example.demo-3.1.jar", java_class("org/example/DemoSink", SINK))
+    digits = hashlib.sha256(main.read_bytes()).hexdigest()
+    (tmp_path / "jars" / "locks").mkdir()
+    row = f"{digits} {main.stat().st_size} org.example:demo:3.1\n"
+    (tmp_path / "jars" / "locks" / "org.example.demo-3.1.jar.txt").write_text(row)
+    text = "maven:org.example:demo:3.1"
+    with BundleSource(text, is_offline=True, sha256=digits).obtained(build.environments()) as path:
+        found = read(path)
+        assert isinstance(found, Bundle), found
+        assert (found.name, found.version, path.suffix) == ("demo", "3.1", ".zip")
+    with (
+        pytest.raises(BundleError, match=rf"has the SHA-256 {digits}, expected 0000"),
+        BundleSource(text, sha256="0" * 64).obtained(build.environments()),
+    ):
+        pass

@@ -42,6 +42,18 @@ def read_hub_manifest(text: str) -> HubManifest:
     return HubManifest(name, version, _line(members, "title"), _line(owner, "name"), " AND ".join(filter(None, named)))
 
 
+def hub_manifest_text(manifest: HubManifest) -> str:
+    """Return the file's content for a bundle that has none of its own."""
+    members = {
+        "name": manifest.name,
+        "version": manifest.version,
+        "title": manifest.title,
+        "owner": {"name": manifest.owner},
+        "license": [{"name": manifest.licence}] if manifest.licence else [],
+    }
+    return json.dumps(members, indent=1) + "\n"
+
+
 def _line(members: object, name: str) -> str:
     """Return a member that can be shown on one line, else an empty string."""
     value: Any = members.get(name) if isinstance(members, Mapping) else None

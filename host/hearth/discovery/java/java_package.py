@@ -1,16 +1,26 @@
-"""The Maven coordinates of a jar, from the ``pom.properties`` that Maven puts into it."""
+"""The Maven coordinates and the licence of a jar, from what Maven and others put into it."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
+from html import unescape
+from urllib.parse import quote
 
 from hearth.discovery.bundle_limits import MAX_TEXT
 from hearth.discovery.core_metadata import CoreMetadata
 from hearth.discovery.declaration import is_name
-from hearth.discovery.java.java_archive import ClassRoot
+from hearth.discovery.java.java_archive import MANIFEST_FILE, ClassRoot
 
 _POM = re.compile(r"META-INF/maven/[^/]+/[^/]+/pom\.properties")
 _FILE = re.compile(r"(?P<name>.+?)-(?P<version>\d[^/]*)")
+_LICENCE = re.compile(r"^Bundle-License: *([^;,\r\n]+)", re.MULTILINE)
+_FOLDED = re.compile(r"\r?\n ")
+
+
+def maven_url(group: str, artifact: str, version: str) -> str:
+    """Return the package URL of a Maven artifact."""
+    return f"pkg:maven/{group}/{artifact}@{version}"
 
 
 def package_of(root: ClassRoot) -> CoreMetadata:
@@ -21,11 +31,27 @@ def package_of(root: ClassRoot) -> CoreMetadata:
     poms = [name for name in root.names if _POM.fullmatch(name)]
     found = _properties(root.read(poms[0], MAX_TEXT).decode("latin-1")) if len(poms) == 1 else {}
     group, artifact, version = (found.get(each, "") for each in ("groupId", "artifactId", "version"))
+    licence = " AND ".join(_licences(root, poms[0].replace(".properties", ".xml") if len(poms) == 1 else ""))
     if all(map(is_name, (group, artifact, version))):
-        return CoreMetadata(root.path, f"{group}:{artifact}", version)
+        url = maven_url(group, artifact, version)
+        return CoreMetadata(root.path, f"{group}:{artifact}", version, licence=licence, purl=url)
     stem = root.path.rpartition("/")[2].rpartition(".")[0]
     named = _FILE.fullmatch(stem)
-    return CoreMetadata(root.path, named["name"] if named else stem, named["version"] if named else "")
+    name, version = (named["name"], named["version"]) if named else (stem, "")
+    url = f"pkg:generic/{quote(name)}" + (f"@{quote(version)}" if version else "")
+    return CoreMetadata(root.path, name, version, licence=licence, purl=url)
+
+
+def _licences(root: ClassRoot, pom: str) -> Iterator[str]:
+    """Yield the licences that the project's pom names, else the one of the jar's manifest."""
+    text = root.read(pom, MAX_TEXT).decode("utf-8", "replace") if pom in root.names else ""
+    listed = text.partition("<licenses>")[2].partition("</licenses>")[0]
+    names = [each.partition("<name>")[2].partition("</name>")[0] for each in listed.split("<license>")[1:]]
+    shown = [name for name in (unescape(each).strip() for each in names) if is_name(name)]
+    if not shown and MANIFEST_FILE in root.names:
+        manifest = _FOLDED.sub("", root.read(MANIFEST_FILE, MAX_TEXT).decode("utf-8", "replace"))
+        shown = [name for name in (each.strip().strip('"') for each in _LICENCE.findall(manifest)) if is_name(name)]
+    yield from dict.fromkeys(shown)
 
 
 def _properties(text: str) -> dict[str, str]:

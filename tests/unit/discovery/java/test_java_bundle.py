@@ -236,7 +236,34 @@ def test_packages_are_named_by_their_pom(tmp_path: Path) -> None:
     jar(tmp_path / "d" / "other-lib-2.0.jar", **two)
     bundle = read(tmp_path / "d")
     assert isinstance(bundle, JavaBundle)
-    assert [(each.name, each.version) for each in bundle.packages()] == [
-        ("org.example:demo", "3.1"),
-        ("other-lib", "2.0"),
+    assert [(each.name, each.version, each.purl) for each in bundle.packages()] == [
+        ("org.example:demo", "3.1", "pkg:maven/org.example/demo@3.1"),
+        ("other-lib", "2.0", "pkg:generic/other-lib@2.0"),
     ]
+
+
+@pytest.mark.parametrize(
+    ("files", "licence"),
+    [
+        ({"pom.xml": "<licenses><license><name> MIT &amp; more </name></license></licenses>"}, "MIT & more"),
+        (
+            {"pom.xml": "<licenses><license><name>A</name></license><license><name>B</name></license></licenses>"},
+            "A AND B",
+        ),
+        ({"MANIFEST.MF": 'Bundle-License: "EPL-\r\n 2.0";link="https://example.org"\r\n'}, "EPL-2.0"),
+        ({"pom.xml": "<licenses><license><name>A\x1b</name>", "MANIFEST.MF": "Bundle-License: B, C\n"}, "B"),
+        ({"pom.xml": "<licenses>" + "<license>" * 100_000}, ""),
+        ({}, ""),
+    ],
+)
+def test_licence_is_that_of_the_pom_or_else_of_the_manifest(
+    files: dict[str, str], licence: str, tmp_path: Path
+) -> None:
+    """A pom often leaves it to its parent, which is not in the jar."""
+    folder = "META-INF/maven/org.example/demo"
+    places = {"pom.xml": f"{folder}/pom.xml", "MANIFEST.MF": "META-INF/MANIFEST.MF"}
+    texts = {places[name]: text.encode() for name, text in files.items()}
+    pom = b"groupId=org.example\nartifactId=demo\nversion=3.1\n"
+    bundle = read(jar(tmp_path / "a.jar", SINK_CLASS, **{f"{folder}/pom.properties": pom}, **texts))
+    assert isinstance(bundle, JavaBundle)
+    assert [each.licence for each in bundle.packages()] == [licence]
