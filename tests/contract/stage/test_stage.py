@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import queue
 import socket
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from decimal import Decimal as PythonDecimal
@@ -47,6 +48,7 @@ from hearth_stage.task_call import (
     HandOver,
     OpenPartitions,
     PollFailed,
+    PollsEmpty,
     PreCommit,
     Put,
     StartSink,
@@ -259,6 +261,38 @@ def test_source_task_polls_only_with_credit(runner: Runner) -> None:
     assert isinstance(failed, PollFailed)
     assert failed.error.message == "no more"
     runner.call(StopSource())
+
+
+def _dripped(runner: Runner, last: type[Any], config: dict[str, str] | None = None, **how: Any) -> tuple[int, Any]:
+    """Return the number of hand-overs of the slow source and the message after them; its records are in order."""
+    runner.call(Configure("source", 0, 1))
+    runner.call(StartSource(runner.named("DrippingSource"), config or {}, **how))
+    runner.stage.notify(AddCredit(100))
+    values, count = [], 0
+    while not isinstance(said := runner.next(), last):
+        assert isinstance(said, HandOver)
+        count += 1
+        values += [value for batch in said.batches for value in batch.column("value").to_pylist()]
+    assert values == [f"v{number}" for number in range(40)]
+    runner.call(StopSource())
+    return count, said
+
+
+@pytest.mark.parametrize(("joins", "ends"), [(True, range(1, 40)), (False, [40])])
+def test_quick_polls_are_joined_where_the_runtime_allows_it(runner: Runner, joins: bool, ends: Any) -> None:
+    """No record waits past the empty polls, or past the error that ends the task."""
+    count, _ = _dripped(runner, PollsEmpty, empty_ms=50, joins_polls=joins)
+    assert count in ends
+    count, failed = _dripped(runner, PollFailed, {"fails": "yes"}, joins_polls=joins)
+    assert count in ends
+    assert failed.error.message == "no more"
+
+
+def test_task_that_never_says_it_is_exhausted_ends_after_empty_polls(runner: Runner) -> None:
+    """Java's tasks have no word for it, and Python's need not use theirs."""
+    began = time.monotonic()
+    _dripped(runner, PollsEmpty, empty_ms=300, ends_exhausted=True)
+    assert time.monotonic() - began >= 0.3
 
 
 def test_sink_task_accepts_puts_in_advance(runner: Runner) -> None:

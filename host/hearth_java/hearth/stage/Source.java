@@ -5,9 +5,7 @@ import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import hearth.stage.data.PackedRows;
 import hearth.stage.data.RecordBatches;
-import java.util.ArrayDeque;
 import java.util.ArrayList;
-import java.util.Deque;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
@@ -28,12 +26,11 @@ import org.slf4j.LoggerFactory;
 /** A source task: polls while there is credit, and hands records over. */
 final class Source {
     private static final Logger LOG = LoggerFactory.getLogger(Source.class);
-    private static final long AHEAD_BYTES = 2 << 20;
     private final Channel channel;
     private final int tenant;
     private final Transformations transformations;
     private final Plugins plugins;
-    private final Deque<Long> ahead = new ArrayDeque<>();
+    private final PollBuffer buffer;
     private final Map<Long, SourceRecord> pending = new ConcurrentHashMap<>();
     private volatile SourceTask task;
     private WorkerTransactionContext transactions;
@@ -41,9 +38,9 @@ final class Source {
     private Retry retry;
     private boolean wantsRecords;
     private boolean packs;
+    private boolean joinsPolls;
     private boolean isPolling;
-    private boolean hasFailed;
-    private long credit;
+    private volatile boolean hasFailed;
     private long number;
     private long emptyMs = -1;
     private long emptySince = -1;
@@ -55,6 +52,7 @@ final class Source {
         this.transformations = transformations;
         this.plugins = plugins;
         this.retry = retry;
+        buffer = new PollBuffer(this::send, this::report);
     }
 
     void start(Request request, Answer answer) {
@@ -63,6 +61,7 @@ final class Source {
         steps = Transformations.Step.of(request.args.get("steps"));
         packs = request.args.path("packs").asBoolean() && steps.isEmpty();
         transactions = request.args.path("ends_transactions").asBoolean() ? new WorkerTransactionContext() : null;
+        joinsPolls = request.args.path("joins_polls").asBoolean() && transactions == null && steps.isEmpty();
         emptyMs = request.args.path("empty_ms").asLong(-1);
         wantsRecords = isOverridden(made, "commitRecord", SourceRecord.class, RecordMetadata.class);
         made.initialize(new Context(request.config()));
@@ -81,16 +80,13 @@ final class Source {
         }
     }
 
-    /** Adds credit: first one per hand-over that the runtime has room for, then one per processed hand-over. */
     void addCredit(int count) {
-        credit += count;
-        for (int place = 0; place < count && !ahead.isEmpty(); place++) {
-            ahead.poll();
-        }
+        buffer.addCredit(count);
     }
 
     void hold() {
         isPolling = false;
+        buffer.flush();
     }
 
     void resume() {
@@ -100,8 +96,7 @@ final class Source {
     }
 
     boolean mayPoll() {
-        boolean isFarAhead = ahead.size() > 1 && ahead.stream().mapToLong(Long::longValue).sum() >= AHEAD_BYTES;
-        return isPolling && !hasFailed && task != null && credit > 0 && !isFarAhead;
+        return isPolling && !hasFailed && task != null && buffer.hasRoom();
     }
 
     /** Polls once; an error that is not retriable ends polling and is reported. */
@@ -115,9 +110,12 @@ final class Source {
                 emptySince = -1;
                 isEmptyReported = false;
                 handOver(records);
-            } else if (emptyMs >= 0 && !isEmptyReported && System.nanoTime() - emptySince >= emptyMs * 1_000_000) {
-                isEmptyReported = true;
-                channel.notify(tenant, "source.empty", new Answer());
+            } else {
+                buffer.flush();
+                if (emptyMs >= 0 && !isEmptyReported && System.nanoTime() - emptySince >= emptyMs * 1_000_000) {
+                    isEmptyReported = true;
+                    channel.notify(tenant, "source.empty", new Answer());
+                }
             }
             endTransaction(transactions != null && transactions.shouldCommitBatch(), transactions != null && transactions.shouldAbortBatch());
         } catch (RetriableException error) {
@@ -125,11 +123,25 @@ final class Source {
             isEmptyReported = false;
             LOG.warn("the poll raised a retriable error, polling again", error);
         } catch (Throwable error) {
-            hasFailed = true;
-            Answer message = new Answer();
-            message.args.set("error", Failures.describe(error));
-            channel.notify(tenant, "source.failed", message);
+            flushBefore(error);
+            report(error);
         }
+    }
+
+    /** Hands over what was polled before an error. */
+    private void flushBefore(Throwable error) {
+        try {
+            buffer.flush();
+        } catch (Throwable earlier) {
+            error.addSuppressed(earlier);
+        }
+    }
+
+    private void report(Throwable error) {
+        hasFailed = true;
+        Answer message = new Answer();
+        message.args.set("error", Failures.describe(error));
+        channel.notify(tenant, "source.failed", message);
     }
 
     private void handOver(List<SourceRecord> records) {
@@ -139,7 +151,7 @@ final class Source {
             }
         }
         if (transactions == null) {
-            send(records);
+            buffer.add(records, !joinsPolls);
             return;
         }
         List<SourceRecord> part = new ArrayList<>();
@@ -148,13 +160,13 @@ final class Source {
             boolean commits = transactions.shouldCommitOn(record);
             boolean aborts = transactions.shouldAbortOn(record);
             if (commits || aborts) {
-                send(part);
+                buffer.add(part, true);
                 endTransaction(commits, aborts);
                 part = new ArrayList<>();
             }
         }
         if (!part.isEmpty()) {
-            send(part);
+            buffer.add(part, true);
         }
     }
 
@@ -166,7 +178,7 @@ final class Source {
         }
     }
 
-    private void send(List<SourceRecord> records) {
+    private long send(List<SourceRecord> records) {
         Answer message = new Answer();
         ArrayNode groups = message.args.putArray("groups");
         try {
@@ -178,9 +190,8 @@ final class Source {
                 separate(groups, message, record);
             }
         }
-        credit--;
-        ahead.add(message.bodies.stream().mapToLong(body -> body.length).sum());
         channel.notify(tenant, "source.batches", message);
+        return message.bodies.stream().mapToLong(body -> body.length).sum();
     }
 
     /** Adds a record alone; one that does not match its schemas fails, as in Kafka Connect its converter would find. */
@@ -246,6 +257,7 @@ final class Source {
     /** Stops the task, once, if its start was called. */
     void end() {
         isPolling = false;
+        buffer.close();
         SourceTask ending = task;
         task = null;
         if (ending != null) {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Collection
 from typing import Any, TypeVar
 
@@ -149,6 +150,60 @@ class ChoosyTask(SinkTask):
                 raise RetriableError("again")
             if record.value == "commit":
                 self.context.request_commit()
+
+    def stop(self) -> None:
+        """Do nothing."""
+
+
+class DrippingSource(SourceConnector):
+    """Polls forty records, one at a time, and then none."""
+
+    def version(self) -> str:
+        """Return a version."""
+        return "1"
+
+    def config(self) -> ConfigDef:
+        """Return no keys."""
+        return ConfigDef()
+
+    def start(self, config: Any) -> None:
+        """Need nothing."""
+
+    def stop(self) -> None:
+        """Do nothing."""
+
+    def task_class(self) -> type[SourceTask]:
+        """Return the task."""
+        return DrippingTask
+
+    def task_configs(self, max_tasks: int) -> list[dict[str, str]]:
+        """Return one task."""
+        return [{}]
+
+
+class DrippingTask(SourceTask):
+    """Ends with empty polls, or fails if it is told to."""
+
+    polls = 0
+
+    def version(self) -> str:
+        """Return a version."""
+        return "1"
+
+    def start(self, config: Any) -> None:
+        """Keep whether to fail."""
+        self.fails = "fails" in config
+
+    def poll(self) -> list[SourceRecord] | None:
+        """Return a record."""
+        if self.polls >= 40:
+            if self.fails:
+                raise ValueError("no more")
+            time.sleep(0.001)
+            return None
+        self.polls += 1
+        value = f"v{self.polls - 1}"
+        return [SourceRecord({"name": "n"}, {"position": self.polls}, "t", None, None, None, STRING_SCHEMA, value)]
 
     def stop(self) -> None:
         """Do nothing."""
