@@ -558,6 +558,40 @@ def _nested_jars(folder: Path) -> None:
     (home / "evil.jar").write_bytes(_jar())
 
 
+def _many_jars(folder: Path) -> None:
+    (folder / "jars").mkdir()
+    for number in range(2001):
+        (folder / "jars" / f"{number}.jar").touch()
+
+
+def _bombs(folder: Path) -> None:
+    """Write jars of which each alone is within the limits."""
+    (folder / "bombs").mkdir()
+    content = zip_of(*((f"a/{each}.class", deflated(1 << 26)) for each in range(20)), method=8, size=1 << 26)
+    for number in range(3):
+        (folder / "bombs" / f"{number}.jar").write_bytes(content)
+
+
+def _chain(length: int) -> dict[str, bytes]:
+    """Return a hierarchy deeper than any stack, of which the last class alone is a plugin."""
+    first = {"a/D0.class": java_class("a/D0", interfaces=[TRANSFORMATION], flags=0)}
+    below = {f"a/D{n}.class": java_class(f"a/D{n}", f"a/D{n - 1}", flags=0) for n in range(1, length)}
+    return {**first, **below, "a/Deep.class": java_class("a/Deep", f"a/D{length - 1}")}
+
+
+def _jars_with_links(folder: Path) -> None:
+    """Write a directory whose folders and jars lead to each other."""
+    inside = folder / "jar links"
+    (inside / "lib").mkdir(parents=True)
+    (inside / "lib" / "odd.jar").write_bytes(jar_bytes({"a/JarLinks.class": java_class("a/JarLinks", SINK)}))
+    (inside / "again.jar").symlink_to("lib/odd.jar")
+    (inside / "itself.jar").symlink_to("itself.jar")
+    (inside / "lib" / "up").symlink_to(inside)
+    os.mkfifo(inside / "pipe.jar")
+
+
+_PLUGIN = java_class("A", interfaces=[TRANSFORMATION])
+_LONG = "a" * 300
 SINKS = f"META-INF/services/{SINK.replace('/', '.')}"
 HOSTILE |= {
     "empty.jar": (file("empty.jar", lambda: b""), "empty.jar is truncated or not a Java archive"),
@@ -630,6 +664,36 @@ HOSTILE |= {
         _jar_of({"META-INF/MANIFEST.MF": b"Class-Path: https://x.org/a.jar"}),
         "outside the bundle",
     ),
+    "class of 60 MiB.jar": (_jar_of({"A.class": bytes(60 << 20)}), "A.class has 62914560 bytes, more than the limit"),
+    "manifest of 60 MiB.jar": (_jar_of({"META-INF/MANIFEST.MF": bytes(60 << 20)}), "more than the limit of 4194304"),
+    "bombs in jars": (_bombs, "its classes unpack from"),
+    "2001 jars": (_many_jars, "it holds more than 2000 Java archives"),
+    "wrong checksum.jar": (
+        file("evil.jar", lambda: zip_of(("A.class", _PLUGIN), crc=1)),
+        "does not match the archive's index",
+    ),
+    "constructor cut short.jar": (_jar_of({"A.class": _PLUGIN[:-6]}), "it is no class file that Java can load"),
+    "constants that lie.jar": (
+        _jar_of({"A.class": _PLUGIN[:8] + b"\xff\xff" + _PLUGIN[10:]}),
+        "it is no class file that Java can load",
+    ),
+    "class elsewhere.jar": (
+        file("evil.jar", lambda: jar_bytes({"b/A.class": _PLUGIN})),
+        "none of its Java classes is a plugin",
+    ),
+    "class of a bell.jar": (
+        file("evil.jar", lambda: jar_bytes({"\x07\x1b.class": java_class("\x07\x1b", SINK)})),
+        "the class '\\x07\\x1b' has no printable name",
+    ),
+    "class of 300 letters.jar": (
+        file("evil.jar", lambda: jar_bytes({f"{_LONG}.class": java_class(_LONG, SINK)})),
+        "has no printable name of up to 200 bytes",
+    ),
+    "jar in a jar": (file("evil.jar", lambda: jar_bytes({"lib/inner.jar": _jar()})), "none of its Java classes is a plugin"),
+    "hub of no name": (
+        file("evil.zip", lambda: zip_of(("evil/manifest.json", b'{"name": "\\u001b"}'), ("evil/a.jar", _jar()))),
+        "manifest.json has no valid name and version",
+    ),
     "jar at the bottom": (_nested_jars, "folders more than 64 deep"),
     "hub without end": (
         file("evil.zip", lambda: zip_of(("evil/manifest.json", b"[" * 100_000), ("evil/a.jar", _jar()))),
@@ -653,6 +717,15 @@ ODD: dict[str, tuple[Make, str]] = {
             ),
         ),
         "a.Cycle",
+    ),
+    "chain.jar": (file("chain.jar", lambda: jar_bytes(_chain(3000))), "a.Deep"),
+    "jar links": (_jars_with_links, "a.JarLinks"),
+    "releases.jar": (
+        file(
+            "releases.jar",
+            lambda: jar_bytes({"a/Old.class": java_class("a/Old", SINK), "META-INF/versions/99/a/Old.class": b"no class"}),
+        ),
+        "a.Old",
     ),
     "native.jar": (
         file(
