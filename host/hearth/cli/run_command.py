@@ -6,7 +6,7 @@ import filecmp
 import re
 import time
 from collections.abc import Iterator, Mapping
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -72,6 +72,8 @@ class _Loop:
         self._folder = folder
         self._host: LocalHost
         self._connector: ConnectorFile
+        self._accepted: ConnectorFile | None = None
+        """The configuration that the host runs."""
         self._seen: dict[Path, int] = {}
         self._shown = 0
         self._states: dict[str, str] = {}
@@ -94,7 +96,7 @@ class _Loop:
         with self.terminal.step("start the host") as done:
             self._host.start(lambda line: self.terminal.note(printable(line)))
             done(self._host.url)
-        with self.terminal.step(f"start {self._connector.name}"):
+        with self._faults_shown(), self.terminal.step(f"start {self._connector.name}"):
             self._put()
         self.terminal.say(f"edit {self._project}: each change restarts the connector; Ctrl-C stops")
 
@@ -110,14 +112,20 @@ class _Loop:
             return
         changed = sorted(path.name for path in {*files, *self._seen} if files.get(path) != self._seen.get(path))
         self._seen = files
+        with self._faults_shown(), self.terminal.step(f"{', '.join(changed[:3])} changed: restart"):
+            self._connector = read_connector_file(self._config_file)
+            self._pack()  # the host notices the new bundle and restarts the connector
+            if self._connector != self._accepted:
+                self._put()
+
+    @contextmanager
+    def _faults_shown(self) -> Iterator[None]:
+        """Print an error instead of raising it: the next edit may mend it."""
         try:
-            with self.terminal.step(f"{', '.join(changed[:3])} changed: restart"):
-                before, self._connector = self._connector, read_connector_file(self._config_file)
-                self._pack()  # the host notices the new bundle and restarts the connector
-                if self._connector != before:
-                    self._put()
-        except ConnectError as error:  # probably in the middle of an edit
-            self.terminal.say(printable(f"error: {error}" + (f"\nhint: {error.hint}" if error.hint else "")))
+            yield
+        except ConnectError as error:
+            text = f"error: {error}" + (f"\nhint: {error.hint}" if error.hint else "")
+            self.terminal.say(printable(self._named(text)))
 
     def _pack(self) -> None:
         from hearth.isolation.environment_store import user_environments
@@ -130,6 +138,7 @@ class _Loop:
 
     def _put(self) -> None:
         self._request("PUT", "config", self._connector.config)
+        self._accepted = self._connector
 
     def _request(self, method: str, path: str, body: object = None) -> Any:
         named = f"/hearth/connectors/{path}?name={quote(self._connector.name, safe='')}"  # a name may contain anything

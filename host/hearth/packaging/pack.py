@@ -33,7 +33,7 @@ from hearth_api import UNDEFINED_VERSION, PluginError
 
 _WHEELS = "wheels"
 _SUFFIX = ".zip"
-_STAGE = ("hearth_stage", "hearth_execution")
+_NOT_PLUGIN = ("/hearth_stage/", "/hearth_execution/", "/importlib/", "<frozen importlib")
 
 
 def pack(
@@ -100,14 +100,14 @@ def _described(folder: Path, own: PythonBundle, environments: EnvironmentStore) 
 
 
 def _of_plugin(trace: str) -> str:
-    """Return a traceback without the stage's own frames at its start."""
-    kept, is_stage = [], False
+    """Return a traceback without the frames of the stage and of Python's import system."""
+    kept, is_skipped = [], False
     for line in trace.rstrip().splitlines():
         if line.lstrip().startswith("File "):
-            is_stage = any(f"/{package}/" in line for package in _STAGE)
+            is_skipped = any(part in line for part in _NOT_PLUGIN)
         elif not line.startswith("   "):
-            is_stage = False
-        if not is_stage:
+            is_skipped = False
+        if not is_skipped:
             kept.append(line)
     return "\n".join(kept)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,7 @@ class RecordingHost(LocalHost):
     def __init__(self, folder: Path) -> None:
         """Begin with an empty log."""
         super().__init__(folder, 0, {})
+        self.fault: ConnectError | None = None
         self.requests: list[tuple[str, str]] = []
         self.states = ["RUNNING", "RUNNING"]
         self.trace = "boom"
@@ -35,6 +37,8 @@ class RecordingHost(LocalHost):
         """Answer a status; keep all else."""
         if not path.partition("?")[0].endswith("/status"):
             self.requests.append((method, path))
+            if self.fault is not None:
+                raise self.fault
         connector, task = self.states
         return {"connector": {"state": connector}, "tasks": [{"id": 0, "state": task, "trace": self.trace}]}
 
@@ -67,6 +71,8 @@ def loop(tmp_path: Path, stream: io.StringIO) -> Loop:
     found = Loop(project, project / "a.properties", tmp_path, Terminal(stream))
     found._host = RecordingHost(tmp_path)
     found._connector = read_connector_file(project / "a.properties")
+    found._put()
+    requests(found).clear()
     found._seen = found._files()
     return found
 
@@ -112,6 +118,39 @@ def test_error_is_shown_and_the_next_change_retries(loop: Loop, tmp_path: Path, 
     assert loop.packed == 1
 
 
+def test_refused_configuration_is_sent_again_after_the_next_change(loop: Loop, stream: io.StringIO) -> None:
+    """Also if the change is one of the code: a setting there has a default now, for example."""
+    host = loop._host
+    assert isinstance(host, RecordingHost)
+    host.fault = ConnectError("HTTP 400: no topic")
+    (loop._project / "a.properties").write_text("name=a b\nconnector.class=Y\n")
+    loop.look()
+    assert "error: HTTP 400: no topic\n" in stream.getvalue()
+    requests(loop).clear()
+    host.fault = None
+    (loop._project / "src" / "code.py").write_text("2 2")
+    loop.look()
+    loop.look()
+    assert requests(loop) == [("PUT", "/hearth/connectors/config?name=a%20b")]
+
+
+def test_first_error_ends_nothing(loop: Loop, stream: io.StringIO, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The configuration is refused at the start, and accepted after an edit."""
+    host = loop._host
+    assert isinstance(host, RecordingHost)
+    host.fault, loop._accepted = ConnectError("HTTP 400: no topic"), None
+    monkeypatch.setattr(host, "start", lambda on_wait: None)
+    monkeypatch.setattr(run_command, "LocalHost", lambda *given: host)
+    with ExitStack() as running:
+        loop.start(running, "localhost:9092")
+        assert "error: HTTP 400: no topic\nedit " in stream.getvalue()
+        host.fault = None
+        requests(loop).clear()
+        (loop._project / "src" / "code.py").write_text("2 2")
+        loop.look()
+    assert len(requests(loop)) == 1
+
+
 def test_log_and_failure_of_the_connector_are_shown_once(loop: Loop, stream: io.StringIO, tmp_path: Path) -> None:
     """Lines about others are not."""
     loop._host.log.write_text("[1] INFO [a b|task-0] mine\n[1] INFO [other|task-0] not mine\n[1] INFO [a b|task-0] ha")
@@ -142,7 +181,11 @@ def test_traces_name_the_files_of_the_project(loop: Loop, stream: io.StringIO, t
     host.trace = "".join(f'  File "{copies / name}", line 3, in poll\n' for name in files)
     host.log.write_text(f'[a b|task-0]   File "{copies / "two/task.py"}", line 3, in poll\n')
     loop.look()
+    loop.fault = ConnectError(f'File "{copies / "code.py"}", line 3')
+    (own / "new.py").write_text("")
+    loop.look()
     shown = stream.getvalue()
+    assert f'error: File "{own / "code.py"}", line 3' in shown
     for name in ("one/task.py", "two/task.py", "code.py"):
         assert f'  File "{own / name}", line 3, in poll' in shown
         assert str(copies / name) not in shown

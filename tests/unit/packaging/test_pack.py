@@ -230,13 +230,14 @@ def test_project_with_a_bad_entry_point_is_refused(tmp_path: Path) -> None:
     ("name", "words"),
     [
         ("missing_class", "has no attribute 'Missing'"),
+        ("raises_on_import", r'Traceback.*\n  File ".*/raises_on_import/__init__.py", line \d+, in <module>\n'),
     ],
 )
 def test_project_whose_plugin_cannot_be_described_is_refused(name: str, words: str, tmp_path: Path) -> None:
-    """The error has the plugin's own trace and not that of its stage, and no bundle is left."""
+    """The error has the plugin's own trace and not that of its stage or of an import, and no bundle is left."""
     with pytest.raises(BundleError, match=words) as raised:
         _pack(_project(name, tmp_path), tmp_path)
-    assert "hearth_stage" not in str(raised.value)
+    assert not any(name in str(raised.value) for name in ("hearth_stage", "importlib"))
     assert not list(tmp_path.glob("*.zip"))
 
 
