@@ -326,8 +326,9 @@ def test_log_lines_match_the_log_format() -> None:
 
 
 def test_the_readme_shows_what_the_test_script_prints() -> None:
-    """Its steps in order."""
-    steps = re.findall(r'^say "(.*?)"', (ROOT / "tools" / "test").read_text("utf-8"), re.MULTILINE)
+    """Its steps in order, where every test passes."""
+    passing, _, _ = (ROOT / "tools" / "test").read_text("utf-8").partition("&& exit\n")
+    steps = re.findall(r'^say "(.*?)"', passing, re.MULTILINE)
     assert block("text", "hearth: ruff").splitlines() == [f"hearth: {each}" for each in steps]
 
 

@@ -14,6 +14,7 @@ import hearth
 from hearth.cli.worker_file import plugin_path
 from hearth.config import StandaloneConfig, WorkerConfig
 from hearth.discovery import Catalogue, PluginScanner
+from hearth.discovery.refusal import by_reason, first_of
 from hearth.discovery.trust import trust_of
 from hearth.foundation.certificate import new_identity
 from hearth.foundation.descriptor import raise_limit
@@ -251,8 +252,9 @@ class Host(ABC):
             log.warning("%s", text)
 
     def _warn_of_rejected(self, catalogue: Catalogue) -> None:
-        for each in (*catalogue.rejected, *catalogue.shadowed):
-            text = f"plugin.path: {each.location} is left out: {each.reason} ({each.hint})"
+        for (reason, hint), locations in by_reason((*catalogue.rejected, *catalogue.shadowed)).items():
+            verb = "is" if len(locations) == 1 else "are"
+            text = f"plugin.path: {', '.join(first_of(locations))} {verb} left out: {reason} ({hint})"
             log.warning("%s", printable(text, keep=""))
 
 

@@ -12,6 +12,7 @@ import click
 from hearth.cli.exit_code import ExitCode
 from hearth.cli.json_option import json_option
 from hearth.discovery import Plugin, PluginType, Rejected, default_plugin_path, discover, split_plugin_path
+from hearth.discovery.refusal import by_reason, first_of
 from hearth.foundation.terminal import printable, table
 from hearth_api import ConfigError
 
@@ -55,7 +56,7 @@ def list_(
     rejected: bool,
     strict: bool,
 ) -> int:
-    """Print every plugin, and every rejected candidate with its reason.
+    """Print every plugin, and rejected candidates by their reasons; --rejected names all of them.
 
     A bundle also counts as rejected if another bundle has the same class in the same version and is used instead.
 
@@ -76,7 +77,7 @@ def list_(
         _echo_reasons(reasons, to_stderr=True)
     else:
         _echo_plugins(found)
-        _echo_reasons(reasons, to_stderr=False)
+        _echo_reasons(reasons)
     is_well = all(element.exists() for element in elements) and not (strict and reasons)
     return ExitCode.OK if is_well else ExitCode.BAD_INPUT
 
@@ -172,14 +173,15 @@ def _echo_rejected(rejected: tuple[Rejected, ...], as_json: bool) -> None:
     if as_json:
         _echo_json([vars(each) for each in rejected])
     else:
-        _echo_reasons(rejected, to_stderr=False)
+        _echo_reasons(rejected, list)
 
 
-def _echo_reasons(rejected: tuple[Rejected, ...], to_stderr: bool) -> None:
-    for each in rejected:
-        location = printable(each.location, keep="")
-        text = f"\nrejected: {location}\n  reason: {each.reason}\n  hint:   {each.hint}"
-        click.echo(printable(text), err=to_stderr)
+def _echo_reasons(
+    rejected: tuple[Rejected, ...], shown: Callable[[list[str]], list[str]] = first_of, to_stderr: bool = False
+) -> None:
+    for (reason, hint), locations in by_reason(rejected).items():
+        lines = "\n          ".join(printable(each, keep="") for each in shown(locations))
+        click.echo(printable(f"\nrejected: {lines}\n  reason: {reason}\n  hint:   {hint}"), err=to_stderr)
 
 
 def _echo_json(value: object) -> None:

@@ -33,6 +33,8 @@ IGNORED = {
     "plugin.discovery": "plugins are always found by their metadata",
 }
 """Keys that have no effect in any mode, with the reason."""
+_REMOVED = ("internal.key.converter", "internal.value.converter")
+"""Prefixes of keys that Kafka Connect once had, and that old files still have (KIP-738)."""
 
 
 @dataclass(frozen=True)
@@ -106,9 +108,10 @@ def _warnings(config: C, mode: Mode[C]) -> list[str]:
     if foreign := [key for key in config.originals if key.startswith(mode.foreign)]:
         found.append(f"{', '.join(foreign)}: {mode.other}")
     for key in config.unknown_keys():
-        if key in RULES["admin"] or key in foreign:
-            continue
-        found.append(f"unknown key {key!r} has no effect{did_you_mean(key, known)}")
+        if key.startswith(_REMOVED):
+            found.append(f"{key} has no effect: Kafka Connect 3.0 removed it")
+        elif key not in RULES["admin"] and key not in foreign:
+            found.append(f"unknown key {key!r} has no effect{did_you_mean(key, known)}")
     found += _idle_providers(config)
     clients = (
         producer_config(config.originals, {}),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from hearth_api import ConfigError
@@ -9,6 +10,7 @@ from hearth_api import ConfigError
 REPACK = "pack it again with `hearth bundle pack PROJECT`"
 COPY_AGAIN = "copy or download it again"
 _SHOWN = 120
+_LISTED = 3
 
 
 class BundleError(ConfigError):
@@ -25,6 +27,20 @@ class Rejected:
     location: str
     reason: str
     hint: str
+
+
+def by_reason(rejected: Iterable[Rejected]) -> dict[tuple[str, str], list[str]]:
+    """Return the locations of rejected candidates by reason and hint, which many libraries share."""
+    found: dict[tuple[str, str], list[str]] = {}
+    for each in rejected:
+        found.setdefault((each.reason, each.hint), []).append(each.location)
+    return found
+
+
+def first_of(locations: Sequence[str]) -> list[str]:
+    """Return the first locations, and the number of the others."""
+    others = len(locations) - _LISTED
+    return [*locations[:_LISTED], f"{others} more"] if others > 0 else list(locations)
 
 
 def quoted(value: object) -> str:

@@ -72,6 +72,8 @@ class SlotWatch:
         for group in set(due) - waiting:
             self.placed(group)
         if waiting - self._reported:
+            if _has_free_slot(context):
+                return  # Spark is slow to place them, and says nothing to change
             self._say(self._complaint(context, sorted(waiting)))
         self._reported = waiting
 
@@ -101,6 +103,14 @@ class SlotWatch:
             )
         key = COUNT if capacity.least == capacity.most else MOST
         return f"raise {key}={capacity.most} or spark.executor.cores"
+
+
+def _has_free_slot(context: Any) -> bool:
+    """Return whether the executors that are there could run another task."""
+    spark = context._jsc.sc()
+    running: int = sum(each.numRunningTasks() for each in spark.statusTracker().getExecutorInfos())
+    slots: int = spark.maxNumConcurrentTasks(spark.resourceProfileManager().defaultResourceProfile())
+    return running < slots
 
 
 def _is_running(context: Any, group: str) -> bool:

@@ -14,6 +14,7 @@ import pytest
 from hearth.cli import plugin_command
 from hearth.cli.main import run
 from tests.bundles import build
+from tests.bundles.java import jar_bytes, java_class
 
 CLASS = "org.example.greeting.GreetingSourceConnector"
 
@@ -97,6 +98,20 @@ def test_list_tells_why_a_candidate_is_rejected(tmp_path: Path, capsys: pytest.C
     out = capsys.readouterr().out
     assert f"rejected: {broken}\n  reason: {broken.name}: it is truncated or not a zip file" in out
     assert "hint:   copy or download it again" in out
+
+
+def test_list_groups_rejected_candidates_by_their_reason(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A directory of libraries, as plugin.path often names one, does not bury the plugins; --rejected names all."""
+    folder = tmp_path / "java"
+    folder.mkdir()
+    for name in "abcde":
+        (folder / f"{name}.jar").write_bytes(jar_bytes({f"{name}.class": java_class(name)}))
+    assert run(["plugins", "list", "--plugin-path", str(folder)]) == 0
+    out = capsys.readouterr().out
+    assert out.count("rejected: ") == 1
+    assert f"          {folder}/c.jar\n          2 more\n  reason: none of its Java classes is a plugin" in out
+    assert run(["plugins", "list", "--plugin-path", str(folder), "--rejected"]) == 0
+    assert capsys.readouterr().out.count(f"{folder}/") == 5
 
 
 def test_rejected_candidates_are_not_part_of_the_json_array(

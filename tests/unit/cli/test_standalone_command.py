@@ -143,6 +143,7 @@ def test_unknown_keys_cause_warnings(command: Command) -> None:
     outcome = command.run(
         zz="1",
         offset_flush_intervall_ms="1",
+        internal_key_converter="X",
         security_protocol="PLAINTEXT",
         spark_master="local",
         admin_retries="3",
@@ -153,6 +154,7 @@ def test_unknown_keys_cause_warnings(command: Command) -> None:
         "unknown key 'offset.flush.intervall.ms' has no effect, did you mean 'offset.flush.interval.ms'?"
         in outcome.stderr
     )
+    assert "internal.key.converter has no effect: Kafka Connect 3.0 removed it" in outcome.stderr
     assert outcome.stderr.count("unknown key") == 2
 
 

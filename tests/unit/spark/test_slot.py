@@ -20,8 +20,17 @@ class Context:
     def __init__(self, executors: int = 1) -> None:
         self.running: set[str] = set()
         self.defaultParallelism = 2
+        self.busy, self.slots = 2, 2
         status = SimpleNamespace(size=lambda: executors + 1)
-        self._jsc = SimpleNamespace(sc=lambda: SimpleNamespace(getExecutorMemoryStatus=lambda: status))
+        profiles = SimpleNamespace(defaultResourceProfile=lambda: "default")
+        infos = lambda: [SimpleNamespace(numRunningTasks=lambda: self.busy)]  # noqa: E731
+        spark = SimpleNamespace(
+            getExecutorMemoryStatus=lambda: status,
+            statusTracker=lambda: SimpleNamespace(getExecutorInfos=infos),
+            resourceProfileManager=lambda: profiles,
+            maxNumConcurrentTasks=lambda profile: {"default": self.slots}[profile],
+        )
+        self._jsc = SimpleNamespace(sc=lambda: spark)
 
     def statusTracker(self) -> Any:
         """Return itself, which knows all."""
@@ -101,11 +110,22 @@ def test_warning_names_the_keys_to_change(least: int, most: int, remedy: str) ->
 def test_cluster_without_an_executor_causes_a_warning() -> None:
     """Its workers are full, or too small for what is asked."""
     stand = Stand(CLUSTER, executors=0)
+    stand.context.busy = stand.context.slots = 0
     stand.watch.submitted("c-0")
     (said,) = stand.look(INTERRUPT_SECONDS)
     assert "spark://one:7077 has started no executor" in said
     assert "spark.executor.memory" in said
     assert "spark.driver.host=10.0.0.1" in said
+
+
+def test_free_slot_causes_no_warning() -> None:
+    """On a busy machine Spark takes seconds to place a task; the warning comes once the slots are used."""
+    stand = Stand({"spark.master": "local[2]"})
+    stand.context.busy = 1
+    stand.watch.submitted("c-1")
+    assert stand.look(60) == []
+    stand.context.busy = 2
+    assert len(stand.look()) == 1
 
 
 def test_full_local_master_causes_a_warning() -> None:

@@ -143,7 +143,7 @@ def _bundle(location: Path, opener: Opener, files: KnownFiles, stamp: int) -> Ja
 
 def _with_content(bundle: JavaBundle, content: JavaContent) -> JavaBundle:
     if not content.plugins:
-        hint = "name a bundle with a connector, converter, transformation, predicate or config provider"
+        hint = "put a library into the directory of the plugin that needs it, or take it off plugin.path"
         faults = [*content.faults[:_SHOWN], *(["…"] if len(content.faults) > _SHOWN else [])]
         raise BundleError("; ".join(faults) or "none of its Java classes is a plugin of Kafka Connect", hint=hint)
     versions = versions_of(bundle.key)

@@ -34,7 +34,8 @@ _OTHERS = {
     PluginType.SOURCE: (SinkConnectorConfig, "this key is for sinks, and the connector is a source"),
     PluginType.SINK: (SourceConnectorConfig, "this key is for sources, and the connector is a sink"),
 }
-_ALIASED = ("transforms.", "predicates.")
+_ALIASED_TYPE = re.compile(r"(?:transforms|predicates)\.[^.]+\.type")
+"""The key that names the class of a transformation or predicate; their own settings may end in ``.type`` too."""
 _ACCESS_SECONDS = 3.0
 """Time that brokers of a connector's clients have to answer if they differ from the host's."""
 
@@ -125,7 +126,7 @@ class ConfigWarnings:
             if value not in listed:
                 yield f"no predicate {value!r} is listed in predicates{did_you_mean(value, listed)}"
         role = name.removesuffix(".type")
-        if name in self._wrong and (role in CONVERTER_KEYS or (role != name and role.startswith(_ALIASED))):
+        if name in self._wrong and (role in CONVERTER_KEYS or _ALIASED_TYPE.fullmatch(name)):
             near = self._directory.catalogue.nearest(value, type_of(role))
             if near:
                 yield f"nearest names: {', '.join(near)}"

@@ -50,7 +50,7 @@ def partitioner(request: ClientRequest, key: str) -> None:
         return
     raise request.refuse(
         key,
-        f"{name} cannot be honoured, no Java class runs here",
+        f"{name} cannot be honoured, Hearth's Kafka clients run no Java class",
         "remove it for Java's default partitioner, or set the partition of each record in the connector",
     )
 

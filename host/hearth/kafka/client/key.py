@@ -43,7 +43,7 @@ _RETRY = Number(1, 300_000)
 _METRICS = "the clients' own metrics do not exist here"
 _JVM = "it configures Java's TLS, and librdkafka uses OpenSSL"
 _TOKEN = "librdkafka checks and renews tokens in its own way"  # noqa: S105  a sentence, no secret
-_NO_JAVA = "no Java class runs here"
+_NO_JAVA = "Hearth's Kafka clients run no Java class"
 _RENEW = "librdkafka renews at fixed times"
 _SHARE = "share groups are not used by Connect"
 
@@ -265,7 +265,7 @@ TABLE: tuple[Key, ...] = (
     Key("sasl.oauthbearer.jwks.endpoint.retry.backoff.ms", ALL, Ignored(_TOKEN, ("100",))),
     Key("sasl.oauthbearer.jwks.endpoint.retry.backoff.max.ms", ALL, Ignored(_TOKEN, ("10000",))),
     # what Java's clients load or report
-    Key("interceptor.classes", "producer consumer", Ignored("no Java class runs here; use a transformation")),
+    Key("interceptor.classes", "producer consumer", Ignored(f"{_NO_JAVA}; use a transformation")),
     Key("config.providers", ALL, Ignored("variables are resolved before a client is made")),
     Key("enable.metrics.push", ALL, TRUTH),
     Key("metric.reporters", ALL, Ignored(_METRICS, ("org.apache.kafka.common.metrics.JmxReporter",))),

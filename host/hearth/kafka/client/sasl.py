@@ -73,7 +73,7 @@ def _token_provider(request: ClientRequest, mechanism: str) -> str | None:
         if mechanism != "OAUTHBEARER":
             raise request.refuse(
                 key,
-                f"{handler} cannot be honoured, no Java class runs here",
+                f"{handler} cannot be honoured, Hearth's Kafka clients run no Java class",
                 "set user and password in sasl.jaas.config; token providers are for the mechanism OAUTHBEARER",
             )
         return handler
@@ -133,7 +133,7 @@ def _credentials(request: ClientRequest, found: Login) -> None:
     if kind is None:
         raise request.refuse(
             "sasl.jaas.config",
-            f"the login module {found.module} cannot be honoured, no Java class runs here",
+            f"the login module {found.module} cannot be honoured, Hearth's Kafka clients run no Java class",
             f"use one of {', '.join(_MODULES)}",
         )
     {"password": _password, "oauth": _oauth, "kerberos": _kerberos}[kind](request, dict(found.options))
@@ -164,7 +164,7 @@ def _token_endpoint(request: ClientRequest) -> None:
     if retriever not in _RETRIEVERS:
         raise request.refuse(
             "sasl.oauthbearer.jwt.retriever.class",
-            f"{retriever} cannot be honoured, no Java class runs here",
+            f"{retriever} cannot be honoured, Hearth's Kafka clients run no Java class",
             f"use one of {', '.join(_RETRIEVERS)}",
         )
     grant = _RETRIEVERS[retriever]

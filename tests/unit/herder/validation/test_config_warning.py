@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from hearth.config import WorkerConfig
 from hearth.config.variable import Variables
+from hearth.discovery import PluginType
 from hearth.herder.plugin.pool import StagePool
+from hearth.herder.validation.config_warning import ConfigWarnings
 from hearth.herder.validation.connector_validator import ConnectorValidator
 from hearth_api.worker import ConfigData, ConfigProvider
 from tests.unit.herder.catalogue import CONNECT, WORKER, directory
@@ -141,7 +144,7 @@ def validator(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ConnectorVal
             SINK,
             {"consumer.override.interceptor.classes": "X"},
             "consumer.override.interceptor.classes",
-            "is not honoured, no Java class runs here; use a transformation",
+            "is not honoured, Hearth's Kafka clients run no Java class; use a transformation",
         ),
         (SOURCE, {"file": "${fiel:/x:y}"}, "file", "no config provider is named 'fiel', there is 'env'"),
         (SOURCE, {"predicates": "p", "predicates.p.type": "X${env:SECRET}"}, "predicates.p.type", ""),
@@ -199,3 +202,17 @@ def test_an_unknown_class_has_a_warning_with_the_nearest_names(
     assert (config_warning.name, config_warning.is_help) == (name, True)
     assert config_warning.message.startswith("nearest names: ")
     assert near in config_warning.message
+
+
+def test_a_setting_that_ends_in_type_names_no_class(tmp_path: Path) -> None:
+    """A transformation may have such a setting; its error lists the values."""
+    wrong = "transforms.a.target.type"
+    config = {**SOURCE, "transforms": "a", "transforms.a.type": f"{CONNECT}X", wrong: "Timestmp"}
+    infos = [
+        {"definition": {"name": name}, "value": {"name": name, "errors": ["wrong"] if name == wrong else []}}
+        for name in config
+    ]
+    known = directory(tmp_path)
+    source = known.catalogue.find("FileStreamSource", PluginType.SOURCE)
+    assert known.catalogue.nearest("Timestmp", PluginType.TRANSFORMATION)
+    assert ConfigWarnings(source, known, WorkerConfig(WORKER), config, {"configs": infos}).of_keys() == []

@@ -156,7 +156,7 @@ def test_runtime_honours_what_librdkafka_lacks() -> None:
 @pytest.mark.parametrize(
     ("client", "java", "words"),
     [
-        ("producer", {"interceptor.classes": "com.example.Audit"}, "no Java class runs here"),
+        ("producer", {"interceptor.classes": "com.example.Audit"}, "Hearth's Kafka clients run no Java class"),
         ("producer", {"nonsense.key": "1"}, "not a key of Kafka's producer client"),
         ("producer", {"compression.type": "lz4", "compression.lz4.level": "17"}, "12 is used"),
         ("consumer", {"enable.auto.commit": "true"}, "committed when the sink has the records"),
