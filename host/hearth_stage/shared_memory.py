@@ -2,8 +2,9 @@
 
 A page is shared until a process writes to it, and Python writes to every object it uses, to count references. So as
 few pages as possible should be written: the garbage collector ignores existing objects, cached path finders are
-dropped, because their invalidation would write to each, and gaps are filled: Python reuses the space of freed objects,
-so new objects of a fork would be scattered among the shared ones.
+dropped, because their invalidation would write to each, and so are cached look-ups of attributes: each holds a
+reference to a name, which a fork would release with its own first look-ups. Gaps are filled: Python reuses the space
+of freed objects, so new objects of a fork would be scattered among the shared ones.
 """
 
 from __future__ import annotations
@@ -26,8 +27,14 @@ def share_memory() -> None:
     """Prepare the memory; call this after loading everything, right before the first fork."""
     sys.path_importer_cache.clear()
     gc.collect()
+    _forget_attributes()
     fill_gaps()
     gc.freeze()
+
+
+def _forget_attributes() -> None:
+    """Drop the cached look-ups of attributes; Python 3.13 renamed the function."""
+    (getattr(sys, "_clear_internal_caches", None) or sys._clear_type_cache)()
 
 
 def fill_gaps() -> None:

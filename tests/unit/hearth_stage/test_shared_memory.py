@@ -46,3 +46,20 @@ def test_objects_are_frozen_and_path_finders_dropped(monkeypatch: pytest.MonkeyP
         assert sys.path_importer_cache == {}
     finally:
         gc.unfreeze()
+
+
+@pytest.mark.skipif(sys.implementation.name != "cpython", reason="other Pythons keep their look-ups otherwise")
+def test_cached_attributes_hold_no_names(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A fork that looks up something else would write to each name that is replaced in the cache."""
+    monkeypatch.setattr(shared_memory, "_fillers", [])
+    monkeypatch.setattr(sys, "path_importer_cache", dict(sys.path_importer_cache))
+    names = [f"attribute {number}" for number in range(100)]
+    looked_up = type("LookedUp", (), dict.fromkeys(names))
+    before = sum(map(sys.getrefcount, names))
+    assert not any(getattr(looked_up, name) for name in names)
+    assert sum(map(sys.getrefcount, names)) > before, "otherwise this tests nothing"
+    try:
+        shared_memory.share_memory()
+        assert sum(map(sys.getrefcount, names)) == before
+    finally:
+        gc.unfreeze()
