@@ -30,13 +30,13 @@ class _Known:
     """The values that one provider returned for one path."""
 
     keys: set[str] = field(default_factory=set)
-    told: ConfigData = field(default_factory=lambda: ConfigData({}))
+    found: ConfigData = field(default_factory=lambda: ConfigData({}))
 
-    def learn(self, keys: set[str], told: ConfigData) -> None:
+    def learn(self, keys: set[str], found: ConfigData) -> None:
         """Add an answer; the shortest time to live applies to all values."""
         self.keys |= keys
-        ttls = [each.ttl for each in (self.told, told) if each.ttl is not None and each.ttl >= 0]
-        self.told = ConfigData({**self.told.data, **told.data}, min(ttls, default=None))
+        ttls = [each.ttl for each in (self.found, found) if each.ttl is not None and each.ttl >= 0]
+        self.found = ConfigData({**self.found.data, **found.data}, min(ttls, default=None))
 
 
 _known: ContextVar[dict[tuple[int, str], _Known] | None] = ContextVar("known", default=None)
@@ -77,9 +77,9 @@ class Resolved:
         """Return a text, possibly about one key, with values replaced by their variables."""
         for key in self.raw:
             value = str(self.config[key]) if self.is_hidden(key) else ""
-            for said in (value, value.strip()):
-                if said and (key == name or len(said) >= _TELLING):
-                    text = text.replace(said, str(self.raw[key]))
+            for secret in (value, value.strip()):
+                if secret and (key == name or len(secret) >= _TELLING):
+                    text = text.replace(secret, str(self.raw[key]))
         return text
 
     def restored(self, configs: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
@@ -109,7 +109,7 @@ class Variables:
         """
         found: dict[tuple[str, str], ConfigData] = {}
         for (provider, path), keys in self._wanted(config).items():
-            found[provider, path] = _told(self._providers[provider], path, keys)
+            found[provider, path] = _looked_up(self._providers[provider], path, keys)
         if not found:
             return Resolved(config, config)
         values = {
@@ -149,7 +149,7 @@ class Variables:
         return wanted
 
 
-def _told(provider: ConfigProvider, path: str, keys: set[str]) -> ConfigData:
+def _looked_up(provider: ConfigProvider, path: str, keys: set[str]) -> ConfigData:
     """Return a provider's values for these keys, possibly with others that were cached."""
     known = _known.get()
     if known is None:
@@ -157,7 +157,7 @@ def _told(provider: ConfigProvider, path: str, keys: set[str]) -> ConfigData:
     of_path = known.setdefault((id(provider), path), _Known())
     if missing := keys - of_path.keys:
         of_path.learn(missing, provider.get(path, missing))
-    return of_path.told
+    return of_path.found
 
 
 def _value(variable: re.Match[str], found: Mapping[tuple[str, str], ConfigData]) -> str:

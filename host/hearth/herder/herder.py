@@ -115,7 +115,7 @@ class Herder:
         """
         created = self.put(name, config, TargetState.STOPPED, replace=False)
         written = then(created, lambda _: self._begin_at(name, offsets))
-        return then(written, lambda told: self._queues.submit(name, lambda: self._begin(name, target, told)))
+        return then(written, lambda answer: self._queues.submit(name, lambda: self._begin(name, target, answer)))
 
     def patch(self, name: str, changes: Mapping[str, str | None]) -> Future[Created]:
         """Change single keys of a configuration; None removes a key."""
@@ -234,12 +234,12 @@ class Herder:
         written.add_done_callback(undo)
         return written
 
-    def _begin(self, name: str, target: TargetState | None, told: Mapping[str, str]) -> Created:
+    def _begin(self, name: str, target: TargetState | None, answer: Mapping[str, str]) -> Created:
         """Set the target state of a connector; the status shows the outcome."""
         self._entry(name)
         if target is not TargetState.STOPPED:
             self._configs.put_target(name, target or TargetState.STARTED)
-        return Created(True, {**self.view.info(name), "offsets_status": told["message"]})
+        return Created(True, {**self.view.info(name), "offsets_status": answer["message"]})
 
     def _put_tasks(self, name: str, configs: Sequence[Mapping[str, str]]) -> None:
         self._refuse_unless_leading()
@@ -315,10 +315,10 @@ class Herder:
         self._refuse_unless_leading()
         self.reconciler.reconcile(name)
 
-    def _entry(self, name: str, told: str = _NOT_FOUND) -> ConfiguredConnector:
+    def _entry(self, name: str, message: str = _NOT_FOUND) -> ConfiguredConnector:
         entry = self._configs.snapshot().find(name)
         if entry is None:
-            raise NotFoundError(told.format(name), code="connector.unknown")
+            raise NotFoundError(message.format(name), code="connector.unknown")
         return entry
 
     def _refuse_unless_leading(self) -> None:

@@ -60,7 +60,7 @@ class Planner:
     worker: WorkerConfig
     policy: ConnectorClientConfigOverridePolicy = ALL
     variables: Variables = field(default_factory=Variables)
-    told: frozenset[str] | None = None
+    logged: frozenset[str] | None = None
     """Warnings about the worker's own clients that were logged at startup, if this planner is for another worker."""
 
     def worker_for(self, config: Mapping[str, str]) -> WorkerConfig:
@@ -81,7 +81,7 @@ class Planner:
     def _chosen(self, config: Mapping[str, str]) -> Planner:
         """Return the planner for the worker configuration that a connector names."""
         worker = self.worker_for(config)
-        return self if worker is self.worker else replace(self, worker=worker, told=self._warned)
+        return self if worker is self.worker else replace(self, worker=worker, logged=self._warned)
 
     def _plan(
         self, connector: Plugin, version: str | None, config: Mapping[str, str], tasks: Sequence[Mapping[str, str]]
@@ -186,8 +186,8 @@ class Planner:
 
     @cached_property
     def _warned(self) -> frozenset[str]:
-        if self.told is not None:
-            return self.told
+        if self.logged is not None:
+            return self.logged
         worker = self.worker.originals
         clients = (producer_config(worker, {}), consumer_config(worker, {}, ""), client_config(worker))
         return frozenset(warning for client in clients for warning in client.warnings)

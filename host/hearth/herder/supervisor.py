@@ -236,9 +236,9 @@ class Supervisor:
             configs = run.task_configs()
         except ConnectError as error:
             run.fail(summary_of(error))
-            told = run.settings.hidden(str(error))
+            message = run.settings.hidden(str(error))
             raise TransitionFailed(
-                f"Connector {self.name} does not say what its tasks are: {told}", code=error.code, hint=error.hint
+                f"Connector {self.name} does not say what its tasks are: {message}", code=error.code, hint=error.hint
             ) from error
         is_applied = entry.applied == entry.config and all(
             task.settings.config == run.settings.config for task in list(self._tasks.values())
@@ -316,7 +316,7 @@ class Supervisor:
         for number in numbers:
             task = SupervisedTask(
                 plans[number], settings, version, self._run_services,
-                heard=partial(self._hear, number),
+                on_state=partial(self._hear, number),
                 sharing_history=self._task_histories.setdefault(number, SharingHistory(whose="the task")),
             )  # fmt: skip
             with self._lock:
@@ -378,8 +378,8 @@ def _refuse_nulls(config: Mapping[str, str | None]) -> None:
     """Raise ConfigError for a null value: as in Kafka Connect, null passes validation for a declared key."""
     for key, value in config.items():
         if value is None:
-            told = f"Non-string value found in original settings for key {key}: null"
-            raise ConfigError(told, code="config.null", hint="give the key a value or remove it")
+            reason = f"Non-string value found in original settings for key {key}: null"
+            raise ConfigError(reason, code="config.null", hint="give the key a value or remove it")
 
 
 def _code_of(plan: TaskPlan) -> list[tuple[str, str, str | None]]:

@@ -88,12 +88,12 @@ class SupervisedTask:
         version: str | None,
         services: RunServices,
         clock: Callable[[], float] = time.monotonic,
-        heard: Callable[[State], None] = lambda state: None,
+        on_state: Callable[[State], None] = lambda state: None,
         sharing_history: SharingHistory | None = None,
     ) -> None:
         """``settings`` and ``version`` are those of the connector for which the task was planned.
 
-        ``heard`` is called with every new state, on any thread, and must not block. ``sharing_history`` records how
+        ``on_state`` is called with every new state, on any thread, and must not block. ``sharing_history`` records how
         its earlier runs behaved in shared processes, if its plan allows sharing.
         """
         self.plan = plan
@@ -101,7 +101,7 @@ class SupervisedTask:
         self._version = version
         self._launcher, self._link, self._board = services.launcher, services.link, services.board
         self._generations = services.generations
-        self._heard = heard
+        self._on_state = on_state
         self._sharing_history = sharing_history or SharingHistory(whose="the task")
         self._clock = clock
         self._lock = threading.RLock()
@@ -266,4 +266,4 @@ class SupervisedTask:
     def _report(self, state: State, trace: str | None = None) -> None:
         shown = trace and self.settings.hidden(trace)
         self._board.task(self.plan.connector, self.number, state, shown, self._version)
-        self._heard(state)
+        self._on_state(state)

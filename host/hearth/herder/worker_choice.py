@@ -54,8 +54,8 @@ def worker_for(worker: WorkerConfig, config: Mapping[str, Any], variables: Varia
     try:
         return worker.governed_by(replace(chosen, properties=settings.config))
     except ConfigError as error:
-        told = settings.hidden(str(error))
-        raise UnusableConfiguration(CHOICE, name, told, code=error.code, hint=error.hint) from None
+        message = settings.hidden(str(error))
+        raise UnusableConfiguration(CHOICE, name, message, code=error.code, hint=error.hint) from None
 
 
 class GovernedVariables(Variables):
@@ -194,8 +194,8 @@ class WorkerConfigurations:
         Also warns about settings of the worker's own converters, which all other connectors use, that have no effect.
         """
         self._folder.check()
-        for told in undeclared_keys(self._worker, self._directory):
-            log.warning("%s", told)
+        for warning in undeclared_keys(self._worker, self._directory):
+            log.warning("%s", warning)
         for name in self._folder.names():
             try:
                 configuration = self._folder.find(name)
@@ -232,12 +232,12 @@ class WorkerConfigurations:
             find_converters(worker, self._directory)
             provider_plugins(configuration.properties, self._directory)
         except ConfigError as error:
-            told, named = str(error), f"worker configuration {configuration.name!r}"
-            text = told if told.startswith(named) else f"{named}: {told}"
+            message, named = str(error), f"worker configuration {configuration.name!r}"
+            text = message if message.startswith(named) else f"{named}: {message}"
             raise ConfigError(text, code=error.code, hint=error.hint) from error
 
     def _warn(self, configuration: WorkerConfiguration) -> None:
         for key in configuration.idle_keys:
             log.warning("worker configuration %r: %s has no effect there on this host", configuration.name, key)
-        for told in undeclared_keys(self._worker.governed_by(configuration), self._directory):
-            log.warning("worker configuration %r: %s", configuration.name, told)
+        for warning in undeclared_keys(self._worker.governed_by(configuration), self._directory):
+            log.warning("worker configuration %r: %s", configuration.name, warning)

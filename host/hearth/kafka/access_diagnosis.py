@@ -55,14 +55,14 @@ class WrongSetting(AccessMistake, ConfigError):
 
 
 def find_mistake(
-    config: Mapping[str, str], told: Iterable[tuple[int, str]], name: Callable[[str], str] = str
+    config: Mapping[str, str], errors: Iterable[tuple[int, str]], name: Callable[[str], str] = str
 ) -> WrongSetting | None:
     """Return what is wrong with a client's settings, ``None`` if brokers are unavailable or the cause is unknown.
 
-    ``told`` holds numbers and texts of the client's errors; ``name`` maps a key to the form in which the user wrote
+    ``errors`` holds numbers and texts of the client's errors; ``name`` maps a key to the form in which the user wrote
     it.
     """
-    return _Mistake(config, list(told), name).find()
+    return _Mistake(config, list(errors), name).find()
 
 
 def is_answered(servers: str) -> bool:
@@ -80,9 +80,9 @@ def _addresses(servers: str) -> Iterator[tuple[str, str, int]]:
 class _Mistake:
     """One diagnosis of a client's settings and its brokers."""
 
-    def __init__(self, config: Mapping[str, str], told: list[tuple[int, str]], name: Callable[[str], str]) -> None:
+    def __init__(self, config: Mapping[str, str], errors: list[tuple[int, str]], name: Callable[[str], str]) -> None:
         self._config = config
-        self._told = told
+        self._errors = errors
         self._name = name
         self._protocol = config.get("security.protocol", "PLAINTEXT").upper()
 
@@ -108,7 +108,7 @@ class _Mistake:
 
     def _of_certificate(self, listener: BrokerListener, host: str, port: int) -> WrongSetting | None:
         """Check a broker's certificate as the client does."""
-        if not listener.has_tls or not any(_DISTRUST in text for _, text in self._told):
+        if not listener.has_tls or not any(_DISTRUST in text for _, text in self._errors):
             return None
         checks_name = self._config.get("ssl.endpoint.identification.algorithm", "https") == "https"
         error = self._refused(host, port, checks_name)
@@ -151,7 +151,7 @@ class _Mistake:
 
     def _of_alert(self) -> WrongSetting | None:
         """Return which of the client's certificates a broker refused."""
-        alert = next((found[1] for _, text in self._told if (found := _ALERT.search(text))), None)
+        alert = next((found[1] for _, text in self._errors if (found := _ALERT.search(text))), None)
         if alert is None:
             return None
         own = self._config.get("ssl.certificate.location") or self._config.get("ssl.keystore.location")
@@ -162,7 +162,7 @@ class _Mistake:
         return self._wrong(key, own, f"brokers refuse the client's certificate ({alert})", "use one they trust")
 
     def _of_refusal(self) -> WrongSetting | None:
-        for number, text in self._told:
+        for number, text in self._errors:
             if "SASL" in text and is_refusal(number, text, has_worked=False):
                 if (source := self._config.get(SOURCE)) is not None:
                     return self._of_token(TokenSource.of(source), text)

@@ -137,13 +137,13 @@ class HostGroup:
                 members = self._described()
                 break
             except KafkaException as error:
-                told: KafkaError = error.args[0]
-                if told.code() == KafkaError._INVALID_ARG:  # "GroupId ... is not a consumer group (connect)."
+                cause: KafkaError = error.args[0]
+                if cause.code() == KafkaError._INVALID_ARG:  # "GroupId ... is not a consumer group (connect)."
                     return
-                if (refusal := self._refusal(told)) is not None:
+                if (refusal := self._refusal(cause)) is not None:
                     raise refusal from error
                 if time.monotonic() > deadline:
-                    raise _unanswered(self._group, told.str()) from error
+                    raise _unanswered(self._group, cause.str()) from error
                 self._stopping.wait(_RETRY_SECONDS)
         for each in members:
             _check_protocol(self._group, each)
@@ -231,10 +231,10 @@ class HostGroup:
     def _refusal(self, error: KafkaError) -> ConnectError | None:
         if error.code() == KafkaError.INCONSISTENT_GROUP_PROTOCOL:
             return _taken_by_java(self._group)
-        told = _REFUSALS.get(error.code())
-        if told is None:
+        known = _REFUSALS.get(error.code())
+        if known is None:
             return None
-        return ConfigError(f"group.id={self._group!r} {told[0]}: {error.str()}", code="group.refused", hint=told[1])
+        return ConfigError(f"group.id={self._group!r} {known[0]}: {error.str()}", code="group.refused", hint=known[1])
 
     def _refuse(self, refusal: ConnectError) -> None:
         if self._joined.done():
@@ -304,8 +304,8 @@ def _polled(consumer: Consumer) -> KafkaError | None:
     try:
         message = consumer.poll(_POLL_SECONDS)
     except KafkaException as error:
-        told: KafkaError = error.args[0]
-        return told
+        cause: KafkaError = error.args[0]
+        return cause
     return None if message is None else message.error()
 
 

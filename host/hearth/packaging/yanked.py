@@ -37,12 +37,12 @@ def _reason(pin: str) -> str | None:
     """Return why a version was yanked; ``None`` if it was not or does not exist."""
     options = ["--universal", "--no-deps", "--no-header"]
     try:
-        _, told = uv.run_and_listen("pip", "compile", "-", *options, text=pin)
+        _, output = uv.run_and_listen("pip", "compile", "-", *options, text=pin)
     except UvFailed as error:
         if _UNKNOWN in str(error) and _NOT_ASKED not in str(error):
             return None
         hint = "check that this machine can reach the package index that uv is configured for, or leave --yanked out"
         fact = f"cannot determine whether {pin} is yanked: {error}"
         raise ConnectError(fact, code="environment.index", hint=hint) from error
-    found = _YANKED.search(told)
+    found = _YANKED.search(output)
     return None if found is None else found[1] or "no reason is given"

@@ -179,8 +179,8 @@ def _headers(request: Request, body: bytes) -> dict[str, str]:
 def _response(request: Request, answer: http.client.HTTPResponse) -> Response:
     """Return the leader's response as this host's own; raise ConnectError if it is not a valid one."""
     if 300 <= answer.status < 400:
-        told = f"Unexpected status code when handling forwarded request: {answer.status}"
-        raise ConnectError(told, code="host.forward")
+        reason = f"Unexpected status code when handling forwarded request: {answer.status}"
+        raise ConnectError(reason, code="host.forward")
     response = Response(answer.read(), answer.status)
     if (content_type := answer.headers.get("content-type")) is not None:
         response.headers["content-type"] = content_type

@@ -73,7 +73,7 @@ class Tokens:
     at: int = 0
     """The offset of the next unread byte."""
     _open: list[tuple[bytes, int]] = field(default_factory=list)
-    _told: str = "null"
+    _kind: str = "null"
     _value_of_name: Token | None = None
     _unread: int | None = None
     _is_first: bool = True
@@ -121,7 +121,7 @@ class Tokens:
     # Tokens -----------------------------------------------------------------------------------------------
 
     def _taken(self, token: Token) -> Token:
-        self._told = token.kind
+        self._kind = token.kind
         self._is_first = token.kind.startswith("START")
         if self._is_first:
             self._open.append((self.data[token.start : token.start + 1], token.start))
@@ -142,14 +142,14 @@ class Tokens:
             expected = f"expected '{_CLOSERS[opened]}' {where}"
             raise self._malformed(f"Unexpected close marker '{shown}': {expected}", start)
         self._open.pop()
-        self._told, self._is_first = f"END_{kind.upper()}", False
-        return Token(self._told, start)
+        self._kind, self._is_first = f"END_{kind.upper()}", False
+        return Token(self._kind, start)
 
     def _member(self, start: int) -> Token:
         if self.data[start : start + 1] != b'"':
             raise self._unexpected(start, "was expecting double-quote to start field name")
         name = self._text(start, "name")
-        self._told = "FIELD_NAME"
+        self._kind = "FIELD_NAME"
         self._value_of_name = self._value(self._behind_colon())
         return Token("FIELD_NAME", start, name)
 
@@ -178,8 +178,8 @@ class Tokens:
             if not char:
                 raise self._ended(self._open_text(start, what))
             if char < b" ":
-                told = f"has to be escaped using backslash to be included in {what}"
-                raise self._malformed(f"Illegal unquoted character ({_shown(char)}): {told}", at)
+                reason = f"has to be escaped using backslash to be included in {what}"
+                raise self._malformed(f"Illegal unquoted character ({_shown(char)}): {reason}", at)
             if char == b"\\":
                 at = self._escape(at + 1)
         self.at = at + 1
@@ -192,12 +192,12 @@ class Tokens:
         except UnicodeDecodeError as error:
             is_first = error.reason == "invalid start byte"
             at = start + (error.start if is_first else error.end)
-            told = f"Invalid UTF-8 {'start' if is_first else 'middle'} byte 0x{self.data[at]:x}"
-            raise self._malformed(told, at + 1) from error
+            reason = f"Invalid UTF-8 {'start' if is_first else 'middle'} byte 0x{self.data[at]:x}"
+            raise self._malformed(reason, at + 1) from error
 
     def _open_text(self, start: int, what: str) -> str:
         if what != "name":
-            return f" in {self._told}"
+            return f" in {self._kind}"
         return ": was expecting closing '\"' for name" if start + 1 == len(self.data) else " in field name"
 
     def _escape(self, at: int) -> int:
@@ -216,7 +216,7 @@ class Tokens:
         """Return the number at ``start``; its value is its text."""
         at = start + (self.data[start : start + 1] == b"-")
         if at == len(self.data):
-            raise self._ended(f" in {self._told}")
+            raise self._ended(f" in {self._kind}")
         if not self.data[at : at + 1].isdigit():
             raise self._no_digit(at)
         if self.data[at : at + 1] == b"0" and self.data[at + 1 : at + 2].isdigit():
@@ -227,7 +227,7 @@ class Tokens:
         if self.data[at : at + 1] in (b"e", b"E"):
             at += 2 if self.data[at + 1 : at + 2] in (b"+", b"-") else 1
             if at == len(self.data):
-                raise self._ended(f" in {self._told}")
+                raise self._ended(f" in {self._kind}")
             at, kind = self._some_digits(at, "Exponent indicator not followed by a digit"), "VALUE_NUMBER_FLOAT"
         self.at = at
         if not self._open and self.data[at : at + 1].strip():
@@ -328,7 +328,7 @@ class Tokens:
             raise self._malformed(f"Invalid UTF-8 start byte 0x{first:x}", at + 1)
         for place in range(at + 1, at + 1 + more):
             if place == len(self.data):
-                raise self._ended(f" in {self._told}")
+                raise self._ended(f" in {self._kind}")
             if self.data[place] >> 6 != 0b10:
                 raise self._malformed(f"Invalid UTF-8 middle byte 0x{self.data[place]:x}", place + 1)
         return self.data[at : at + 1 + more].decode("utf-8", "replace")[:1]

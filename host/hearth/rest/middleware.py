@@ -201,13 +201,13 @@ class CrossOrigin:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve a request."""
-        said = self._headers(scope["method"], Headers(scope=scope)) if scope["type"] == "http" else {}
+        added = self._headers(scope["method"], Headers(scope=scope)) if scope["type"] == "http" else {}
 
         async def send_with_headers(message: Message) -> None:
             if message["type"] == "http.response.start":
                 headers = MutableHeaders(scope=message)
                 headers.add_vary_header("Origin")
-                headers.update(said)
+                headers.update(added)
             await send(message)
 
         await self._app(scope, receive, send_with_headers)

@@ -47,8 +47,8 @@ class SignatureCheck:
                 "and correct any misconfigured worker and restart it."
             )
         if (key := self._key()) is None:
-            told = "has not been able to read a session key from the config topic yet"
-            raise NotReady(f"This worker is still starting up and {told}")
+            reason = "has not been able to read a session key from the config topic yet"
+            raise NotReady(f"This worker is still starting up and {reason}")
         if not hmac.compare_digest(sign(key.key, algorithm, await read_body(request)), signature):
             raise Forbidden("Internal request contained invalid signature.")
 

@@ -38,16 +38,16 @@ _ARGUMENTS = {
 class ShapeMismatch(Exception):
     """A value does not have its shape; ``way`` is the path to it."""
 
-    def __init__(self, told: str, way: tuple[str, ...] = ()) -> None:
-        super().__init__(told)
-        self.told, self.way = told, way
+    def __init__(self, reason: str, way: tuple[str, ...] = ()) -> None:
+        super().__init__(reason)
+        self.reason, self.way = reason, way
 
     def below(self, part: str) -> ShapeMismatch:
         """Return the same error with another path element in front."""
-        return ShapeMismatch(self.told, (part, *self.way))
+        return ShapeMismatch(self.reason, (part, *self.way))
 
     def __str__(self) -> str:
-        return f"{self.told} (through reference chain: {'->'.join(self.way)})" if self.way else self.told
+        return f"{self.reason} (through reference chain: {'->'.join(self.way)})" if self.way else self.reason
 
 
 class Shape(ABC):
@@ -83,9 +83,9 @@ class Shape(ABC):
         )
 
 
-def mismatch(tokens: Tokens, at: int, told: str) -> ShapeMismatch:
+def mismatch(tokens: Tokens, at: int, reason: str) -> ShapeMismatch:
     """Return the error at a position of a text."""
-    return ShapeMismatch(f"{told}\n at {tokens.place(at)}")
+    return ShapeMismatch(f"{reason}\n at {tokens.place(at)}")
 
 
 @dataclass(frozen=True)
@@ -166,15 +166,15 @@ class WordShape(Shape):
         if token.kind == "START_OBJECT":
             raise self.wrong(tokens, token)
         if token.kind == "START_ARRAY":
-            told = (
+            reason = (
                 f"Input mismatch reading Enum `{self.java}`: properties-based `@JsonCreator` ([method "
                 f"{self.java}#forValue({_TEXT})]) expects String Value, got Array value (`JsonToken.START_ARRAY`)"
             )
-            raise mismatch(tokens, token.start, told)
+            raise mismatch(tokens, token.start, reason)
         word = (tokens.text() if token.kind == "VALUE_STRING" else _scalar(token)).upper()
         if word not in self.words:
-            told = f"No enum constant {self.java.replace('$', '.')}.{word}"
-            raise mismatch(tokens, token.start, f"Cannot construct instance of `{self.java}`, problem: {told}")
+            reason = f"No enum constant {self.java.replace('$', '.')}.{word}"
+            raise mismatch(tokens, token.start, f"Cannot construct instance of `{self.java}`, problem: {reason}")
 
 
 @dataclass(frozen=True)
@@ -229,8 +229,8 @@ class RecordShape(Shape):
     def _unknown(self, tokens: Tokens, name: str) -> ShapeMismatch:
         names = ", ".join(f'"{each}"' for each in self.members)
         count = "one known property" if len(self.members) == 1 else f"{len(self.members)} known properties"
-        told = f'Unrecognized field "{name}" (class {self.java}), not marked as ignorable ({count}: {names})'
-        return mismatch(tokens, tokens.at, told).below(self._member(name))
+        reason = f'Unrecognized field "{name}" (class {self.java}), not marked as ignorable ({count}: {names})'
+        return mismatch(tokens, tokens.at, reason).below(self._member(name))
 
     def _member(self, name: str) -> str:
         return f'{self.java}["{name}"]'
@@ -252,9 +252,9 @@ def explain(data: bytes, shape: Shape) -> str | None:
     if behind is None:
         return None
     name = "java.util.Map" if isinstance(shape, MapShape) else shape.java
-    told = f"Trailing token (of type {behind.kind}) found after value (bound as `{name}`)"
+    reason = f"Trailing token (of type {behind.kind}) found after value (bound as `{name}`)"
     rule = "not allowed as per `DeserializationFeature.FAIL_ON_TRAILING_TOKENS`"
-    return str(mismatch(tokens, behind.start, f"{told}: {rule}"))
+    return str(mismatch(tokens, behind.start, f"{reason}: {rule}"))
 
 
 def _read(shape: Shape, tokens: Tokens) -> None:

@@ -134,7 +134,9 @@ class AtLeastOnce(Guarantee):
         """Return when the next commit is due; never, if there is nothing new to commit and nobody to notify."""
         if self._link.pause_detector.is_open:
             return self._next if self._is_asking else 0.0
-        is_needless = not self._callbacks.wants_commits and not self._unstored and self._send_buffer.positions.is_told
+        is_needless = (
+            not self._callbacks.wants_commits and not self._unstored and self._send_buffer.positions.is_drained
+        )
         return math.inf if is_needless else self._next
 
     def admit(self, prepared: Prepared) -> None:

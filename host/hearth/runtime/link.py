@@ -105,14 +105,14 @@ class TaskLink:
             raise HostUnreachable(address, error) from error
         self._channel = Channel(connection, TO_TASK, self._on_request, on_lost, name="host-link").start()
         try:
-            told = self._call(Introduce(task_id(connector, task), address.token))
-            levels.take(told.levels)
-            self.welcome = Welcome(TaskPlan.from_json(told.plan), told.paused)
+            answer = self._call(Introduce(task_id(connector, task), address.token))
+            levels.take(answer.levels)
+            self.welcome = Welcome(TaskPlan.from_json(answer.plan), answer.paused)
         except BaseException:
             self.close()
             raise
-        if told.command is not None:
-            on_command(COMMANDS[told.command]())
+        if answer.command is not None:
+            on_command(COMMANDS[answer.command]())
 
     def status(self, state: str, trace: str | None = None) -> None:
         """Report a state; returns when the host has received it."""

@@ -127,7 +127,7 @@ class SubmittedPositions:
         return sum(span.left for span in self._spans)
 
     @property
-    def is_told(self) -> bool:
+    def is_drained(self) -> bool:
         """Return whether ``committable`` has returned the last offset of everything submitted."""
         return not self._queues
 

@@ -234,9 +234,9 @@ class SendBuffer:
     def _topics_heard_of(self, done: Any) -> list[str]:
         """Return the topics of which these are the first acknowledged records."""
         done = np.sort(done)
-        heard = [topic for topic, numbers in self._unheard.items() if _have_common(done, numbers)]
-        self._known.update((topic, int(self._unheard.pop(topic)[-1])) for topic in heard)
-        return heard
+        topics = [topic for topic, numbers in self._unheard.items() if _have_common(done, numbers)]
+        self._known.update((topic, int(self._unheard.pop(topic)[-1])) for topic in topics)
+        return topics
 
     def _judge(self, report: DeliveryReport) -> None:
         """Process records that were not written (KIP-779)."""

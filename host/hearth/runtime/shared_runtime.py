@@ -96,8 +96,8 @@ def _send_launch(control: socket.socket, launch: TaskLaunch) -> bytes:
 
 def _outcome(control: socket.socket) -> RunLoss | None:
     with contextlib.suppress(ConnectionError):
-        if told := control.recv(_LAUNCH_BYTES):
-            loss = json.loads(told)
+        if answer := control.recv(_LAUNCH_BYTES):
+            loss = json.loads(answer)
             return None if loss is None else RunLoss(**loss)
     return RunLoss(ENDED, was_shared=True)
 
@@ -222,8 +222,8 @@ class SharedRuntime:
     def _admit(self, worker: socket.socket) -> None:
         """Start the run of a task, or refuse it if files or threads are short."""
         with contextlib.suppress(OSError):  # the worker is gone
-            told = worker.recv(_LAUNCH_BYTES)
-            if told and len(self._runs) < self._most and self._begin(worker, TaskLaunch.from_json(told.decode())):
+            launch = worker.recv(_LAUNCH_BYTES)
+            if launch and len(self._runs) < self._most and self._begin(worker, TaskLaunch.from_json(launch.decode())):
                 return
             worker.send(_REFUSED, socket.MSG_NOSIGNAL)
         worker.close()
@@ -275,10 +275,10 @@ class _Run:
         self._tell(json.dumps(loss and asdict(loss)).encode())
         self._close()
 
-    def _tell(self, told: bytes) -> bool:
+    def _tell(self, message: bytes) -> bool:
         """Send bytes to the worker; return whether it is still connected."""
         try:
-            self._control.send(told, socket.MSG_NOSIGNAL)
+            self._control.send(message, socket.MSG_NOSIGNAL)
         except OSError:
             return False
         return True

@@ -50,7 +50,7 @@ class InternalTopic:
 
     def _make(self, admin: TopicAdmin, timeout: float) -> bool:
         """Return whether the topic was created."""
-        deadline, told = time.monotonic() + timeout, 0.0
+        deadline, reported_at = time.monotonic() + timeout, 0.0
         wanted = {**self.settings, **COMPACT}
         while True:
             try:
@@ -62,9 +62,9 @@ class InternalTopic:
                     return False
                 if code not in RETRIED or time.monotonic() > deadline:
                     raise self._unmade(error) from error
-                if time.monotonic() - told > _PROGRESS_SECONDS:
+                if time.monotonic() - reported_at > _PROGRESS_SECONDS:
                     log.info("topic %r cannot be created yet: %s", self.name, error.args[0].str())
-                    told = time.monotonic()
+                    reported_at = time.monotonic()
             time.sleep(_PAUSE_SECONDS)
 
     def _unmade(self, error: KafkaException) -> ConnectError:

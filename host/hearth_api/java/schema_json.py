@@ -52,8 +52,8 @@ def _reference_to_json(schema: SchemaReference, known: Numbers) -> dict[str, Any
     form: dict[str, Any] = {"optional": schema.optional}
     if schema.own_parameters:
         form["parameters"] = schema.own_parameters
-    form["reference"], is_told = known.of_reference(schema)
-    return {**form, "of": _to_json(schema.target, known)} if is_told else form
+    form["reference"], is_first = known.of_reference(schema)
+    return {**form, "of": _to_json(schema.target, known)} if is_first else form
 
 
 def schema_from_json(form: Mapping[str, Any]) -> Schema:

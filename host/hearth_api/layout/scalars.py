@@ -159,8 +159,8 @@ class Scalars(ScalarColumn):
 
     def retold(self, schema: Schema, column: Any) -> ScalarColumn:
         """Return the column with this content as its words, unless one of them is null or has an escape."""
-        is_told = not column.null_count and not len(self.fitting.escaped(self.place))
-        return ScalarsOfColumn(schema, column, self.fitting.spans(self.place) if is_told else None)
+        is_whole = not column.null_count and not len(self.fitting.escaped(self.place))
+        return ScalarsOfColumn(schema, column, self.fitting.spans(self.place) if is_whole else None)
 
 
 def are_scalars(texts: Any) -> Any:

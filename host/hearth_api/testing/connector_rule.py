@@ -35,14 +35,14 @@ def task_class_is_a_sink_task(sample: Sample) -> None:
 
 
 @SOURCE.rule("config")
-def source_splits_its_work(sample: Sample) -> None:
+def source_task_configs_are_stable(sample: Sample) -> None:
     """task_configs(n) returns at most n mappings of texts, and the same ones again if nothing has changed."""
     with SourceRun(sample.plugin, sample.settings(), max_tasks=0, seconds=sample.seconds) as run:
         _check_task_configs(run)
 
 
 @SINK.rule("config")
-def sink_splits_its_work(sample: Sample) -> None:
+def sink_task_configs_are_stable(sample: Sample) -> None:
     """task_configs(n) returns at most n mappings of texts, and the same ones again if nothing has changed."""
     with SinkRun(sample.plugin, sample.settings(), [], max_tasks=0, seconds=sample.seconds) as run:
         _check_task_configs(run)
@@ -72,7 +72,7 @@ def offsets_can_be_stored(sample: Sample) -> None:
 
 
 @SOURCE.rule("config")
-def source_goes_on_where_offsets_say(sample: Sample) -> None:
+def source_resumes_from_offsets(sample: Sample) -> None:
     """A task that starts with the offset of a record never returns that record or an earlier one."""
     config = sample.settings()
     with SourceRun(sample.plugin, config, seconds=sample.seconds) as run:
@@ -99,7 +99,7 @@ def source_task_stops_promptly(sample: Sample) -> None:
 
 
 @SOURCE.rule("config")
-def source_takes_acknowledgements(sample: Sample) -> None:
+def commit_callbacks_return(sample: Sample) -> None:
     """commit_record() and commit() return, whether a record was written or skipped."""
     with _source_run(sample) as run:
         for record in run.take(1):
@@ -108,7 +108,7 @@ def source_takes_acknowledgements(sample: Sample) -> None:
 
 
 @SOURCE.rule("config")
-def columns_hold_the_same_records(sample: Sample) -> None:
+def poll_batch_returns_the_same_records(sample: Sample) -> None:
     """poll_batch() of a BatchSourceTask returns the records of poll(), and resumes from offsets as well."""
     if not _is_in_columns(sample):
         return
@@ -131,7 +131,7 @@ def columns_hold_the_same_records(sample: Sample) -> None:
 
 
 @SINK.rule("config")
-def sink_takes_records_and_says_what_is_safe(sample: Sample) -> None:
+def pre_commit_returns_only_offsets_of_put_records(sample: Sample) -> None:
     """put() accepts records and an empty collection; pre_commit() returns no offset beyond the records put."""
     with _sink_run(sample) as run:
         run.put([])
@@ -140,7 +140,7 @@ def sink_takes_records_and_says_what_is_safe(sample: Sample) -> None:
 
 
 @SINK.rule("config")
-def sink_takes_records_again(sample: Sample) -> None:
+def put_accepts_repeated_records(sample: Sample) -> None:
     """put() accepts records again that it has received before, as after a crash."""
     for _ in range(2):
         with _sink_run(sample) as run:
@@ -160,13 +160,13 @@ def sink_task_stops_promptly(sample: Sample) -> None:
 
 
 @SINK.rule("config", "read_back")
-def what_is_committed_is_there(sample: Sample) -> None:
+def committed_records_are_written(sample: Sample) -> None:
     """The values of all records are in the external system, in order, once pre_commit() has returned."""
     _check_written(sample)
 
 
 @SINK.rule("config")
-def sink_takes_columns(sample: Sample) -> None:
+def put_batch_accepts_batches(sample: Sample) -> None:
     """put_batch() of a BatchSinkTask accepts batches and an empty list; pre_commit() returns no offset beyond them."""
     if not _is_in_columns(sample):
         return
@@ -177,7 +177,7 @@ def sink_takes_columns(sample: Sample) -> None:
 
 
 @SINK.rule("config", "read_back")
-def what_came_in_columns_is_there(sample: Sample) -> None:
+def committed_batches_are_written(sample: Sample) -> None:
     """The values given to put_batch() of a BatchSinkTask are in the external system once pre_commit() has returned."""
     if _is_in_columns(sample):
         _check_written(sample, in_columns=True)

@@ -19,14 +19,14 @@ _NUMBERS = (ConfigType.INT, ConfigType.LONG, ConfigType.SHORT, ConfigType.DOUBLE
 
 
 @PLUGIN.rule()
-def is_made_without_arguments(sample: Sample) -> None:
+def class_needs_no_arguments(sample: Sample) -> None:
     """The class can be instantiated twice without arguments."""
     sample.plugin()
     sample.plugin()
 
 
 @PLUGIN.rule()
-def version_is_stated(sample: Sample) -> None:
+def version_is_a_text(sample: Sample) -> None:
     """version() returns a text, the same each time."""
     plugin = sample.plugin()
     version = plugin.version()
@@ -37,7 +37,7 @@ def version_is_stated(sample: Sample) -> None:
 
 
 @PLUGIN.rule()
-def config_is_a_definition(sample: Sample) -> None:
+def config_returns_a_definition(sample: Sample) -> None:
     """config() returns a ConfigDef, the same each time, in which every dependent key exists."""
     definition = _definition(sample)
     require(definition.names == _definition(sample).names, "config() returns different keys each time")
@@ -52,7 +52,7 @@ def keys_are_documented(sample: Sample) -> None:
 
 
 @PLUGIN.rule()
-def missing_settings_are_told_not_raised(sample: Sample) -> None:
+def missing_settings_give_error_messages(sample: Sample) -> None:
     """Validating no settings returns, with an error message for exactly the required keys."""
     invalid = {value.name for value in _validated(sample, {}) if value.error_messages}
     required = {name for name, key in _definition(sample).keys.items() if not key.has_default}
@@ -61,7 +61,7 @@ def missing_settings_are_told_not_raised(sample: Sample) -> None:
 
 
 @PLUGIN.rule()
-def wrong_types_are_told_not_raised(sample: Sample) -> None:
+def wrong_types_give_error_messages(sample: Sample) -> None:
     """A text for a numeric key gives an error message of that key, and no exception."""
     numbers = [name for name, key in _definition(sample).keys.items() if key.type in _NUMBERS]
     found = _validated(sample, {**sample.settings(), **dict.fromkeys(numbers, _NO_NUMBER)})
@@ -72,7 +72,7 @@ def wrong_types_are_told_not_raised(sample: Sample) -> None:
 
 
 @PLUGIN.rule("config")
-def sample_settings_are_good(sample: Sample) -> None:
+def sample_settings_are_valid(sample: Sample) -> None:
     """The sample settings pass the plugin's own validation."""
     wrong = [text for value in _validated(sample, sample.settings()) for text in value.error_messages]
     require(not wrong, "; ".join(wrong))

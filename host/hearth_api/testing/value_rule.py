@@ -18,7 +18,7 @@ _TOPIC = "acceptance"
 
 
 @TRANSFORMATION.rule("config")
-def records_come_out_as_records(sample: Sample) -> None:
+def apply_returns_records(sample: Sample) -> None:
     """apply() returns a record of the same class, or None; its key and value fit their schemas."""
     step = _configured(sample)
     for record in _records(sample):
@@ -32,7 +32,7 @@ def records_come_out_as_records(sample: Sample) -> None:
 
 
 @TRANSFORMATION.rule("config")
-def given_records_stay_as_they_are(sample: Sample) -> None:
+def apply_leaves_records_unchanged(sample: Sample) -> None:
     """apply() does not change the given record, which may be passed to it again."""
     step = _configured(sample)
     for record in _records(sample):
@@ -43,7 +43,7 @@ def given_records_stay_as_they_are(sample: Sample) -> None:
 
 
 @PREDICATE.rule("config")
-def records_are_told_apart(sample: Sample) -> None:
+def predicate_returns_a_boolean(sample: Sample) -> None:
     """test() returns true or false, the same each time, and does not change the record."""
     step = _configured(sample)
     for record in _records(sample):
@@ -56,7 +56,7 @@ def records_are_told_apart(sample: Sample) -> None:
 
 
 @CONVERTER.rule("config")
-def values_come_back(sample: Sample) -> None:
+def values_round_trip(sample: Sample) -> None:
     """to_connect_data() reads the value that from_connect_data() wrote, with the same schema or none."""
     converter = _configured_converter(sample)
     for schema, value in _values(sample):
@@ -72,7 +72,7 @@ def values_come_back(sample: Sample) -> None:
 
 
 @CONVERTER.rule("config")
-def bytes_of_others_raise_connect_errors(sample: Sample) -> None:
+def unreadable_bytes_raise_data_errors(sample: Sample) -> None:
     """Unreadable bytes raise a DataError, which errors.tolerance handles, and nothing else."""
     converter = _configured_converter(sample)
     for data in (b"", b"\x00", b"\xff\xfe{", b"{"):

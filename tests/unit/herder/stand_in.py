@@ -1,4 +1,4 @@
-"""Plugins with the keys of Kafka's own, for tests of the herder that need plugins but not what they do."""
+"""Plugins with the keys of Kafka's own, for tests of the herder that do not need their function."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ HIGH, MEDIUM, LOW = Importance.HIGH, Importance.MEDIUM, Importance.LOW
 
 
 class NoTask(SourceTask):
-    """Is named by connectors, never run."""
+    """A task that connectors name and nobody runs."""
 
     def version(self) -> str:
         """Return a version."""
@@ -47,14 +47,14 @@ class NoTask(SourceTask):
         """Do nothing."""
 
     def poll(self) -> None:
-        """Have nothing."""
+        """Return nothing."""
 
     def stop(self) -> None:
         """Do nothing."""
 
 
 class NoSinkTask(SinkTask):
-    """Is named by connectors, never run."""
+    """A task that connectors name and nobody runs."""
 
     def version(self) -> str:
         """Return a version."""
@@ -93,7 +93,7 @@ class Source(SourceConnector):
         return super().validate(connector_configs)
 
     def start(self, props: Mapping[str, str]) -> None:
-        """Keep the configuration."""
+        """Store the configuration."""
         _do("start", props)
         self._props = dict(props)
         self._calls = 0
@@ -107,14 +107,14 @@ class Source(SourceConnector):
         return NoTask
 
     def task_configs(self, max_tasks: int) -> list[dict[str, str]]:
-        """Return as many configurations as were wanted, with the number of the call where it was asked for."""
+        """Return the configured number of configurations, with the number of the call if requested."""
         _do("task_configs", self._props)
         self._calls += 1
         call = {"call": str(self._calls)} if "ask" in self._props else {}
         return [{**self._props, "number": str(number), **call} for number in range(int(self._props.get("tasks", "1")))]
 
     def alter_offsets(self, connector_config: Mapping[str, str], offsets: Any) -> bool:
-        """Do as `do.alter.offsets` says, and have no opinion without it."""
+        """Do what `do.alter.offsets` says; without it, return False."""
         deed = connector_config.get("do.alter.offsets")
         if deed == "refuse":
             raise ConnectError("not these")
@@ -124,7 +124,7 @@ class Source(SourceConnector):
         return deed == "accept"
 
     def stop(self) -> None:
-        """Leave a trace where one was asked for."""
+        """Write a file if the configuration names one."""
         _do("stop", self._props)
         if "stopped.file" in self._props:
             with open(self._props["stopped.file"], "a") as file:
@@ -143,7 +143,7 @@ class Sink(SinkConnector):
         return ConfigDef().define("file", STRING, None, importance=HIGH)
 
     def start(self, props: Mapping[str, str]) -> None:
-        """Keep the configuration."""
+        """Store the configuration."""
         self._props = dict(props)
 
     def task_class(self) -> type[Task]:
@@ -258,16 +258,16 @@ class JsonConverter(Plain):
 
 
 class Policy(ConnectorClientConfigOverridePolicy):
-    """Forbids the one setting that the worker's key `forbidden` names; says nothing where that has `silent`."""
+    """Forbids the setting that the worker's key `forbidden` names; returns nothing if that is `silent`."""
 
     def configure(self, configs: Mapping[str, Any]) -> None:
-        """Keep the key."""
+        """Store the key."""
         if "forbidden" not in configs:
             raise ConfigError("nothing is forbidden")
         self._configs = configs
 
     def validate(self, request: ConnectorClientConfigRequest) -> Any:
-        """Judge, or end the process where a setting says so."""
+        """Judge the overrides, or end the process if a setting requests it."""
         if "exit" in request.client_props:
             os._exit(int(request.client_props["exit"]))
         values = [ConfigValue(name, value) for name, value in request.client_props.items()]
@@ -283,19 +283,19 @@ class Provider(ConfigProvider):
     """Knows every key: its value is the setting `prefix`, path and key."""
 
     opened: ClassVar[set[Provider]] = set()
-    """Those that are not closed."""
+    """The providers that are not closed."""
 
     def configure(self, configs: Mapping[str, Any]) -> None:
-        """Keep the setting."""
+        """Store the setting."""
         if "prefix" not in configs:
             raise ConfigError("there is no prefix")
         self._prefix = configs["prefix"]
         Provider.opened.add(self)
 
     def get(self, path: str, keys: Collection[str] | None = None) -> ConfigData:
-        """Make values up."""
+        """Return made-up values."""
         return ConfigData({key: f"{self._prefix}-{path}-{key}" for key in keys or ()})
 
     def close(self) -> None:
-        """Be gone."""
+        """Record the close."""
         Provider.opened.discard(self)

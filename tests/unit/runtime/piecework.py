@@ -9,7 +9,7 @@ from typing import Any
 
 
 class Piece(Future):  # type: ignore[type-arg]
-    """A piece on another thread, which is done when it was looked for so often, or is waited for."""
+    """A piece on another thread, done after a number of checks or when somebody waits for it."""
 
     def __init__(self, work: Callable[[], Any], looks: int) -> None:
         super().__init__()
@@ -17,18 +17,18 @@ class Piece(Future):  # type: ignore[type-arg]
 
     @property
     def is_over(self) -> bool:
-        """Return whether it is done, without letting anybody work for it."""
+        """Return whether it is done, without counting as a check."""
         return super().done()
 
     def done(self) -> bool:
-        """Look for it."""
+        """Check for it; return whether it is done."""
         self._looks -= 1
         if self._looks < 0:
             self.finish()
         return self.is_over
 
     def finish(self) -> None:
-        """Do the work, unless that is being done."""
+        """Do the work unless it is in progress."""
         if self._is_begun:
             return
         self._is_begun = True
@@ -49,7 +49,7 @@ class Piece(Future):  # type: ignore[type-arg]
 
 
 class FakeThread(Executor):
-    """The conversion threads: batches are done one after the other."""
+    """The conversion threads; they do batches in order."""
 
     def __init__(self, looks: int) -> None:
         """``looks`` is how many checks find a batch unfinished."""
@@ -57,12 +57,12 @@ class FakeThread(Executor):
         self._pieces: list[Piece] = []
 
     def submit(self, work: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Piece:
-        """Take a piece."""
+        """Accept a piece."""
         self._pieces.append(Piece(partial(work, *args, **kwargs), self._looks))
         return self._pieces[-1]
 
     def go_on(self) -> bool:
-        """Have it do the next piece while the loop waits; returns whether there is one."""
+        """Do the next piece while the loop waits; return whether there was one."""
         self._pieces = [each for each in self._pieces if not each.is_over]
         for each in self._pieces[:1]:
             each.finish()

@@ -64,7 +64,7 @@ Place = tuple[TopicPartition, int]
 
 
 class BrokenPromise(AssertionError):
-    """The loop did what it must never do."""
+    """The loop broke one of its promises."""
 
 
 @dataclass
@@ -84,15 +84,15 @@ class FakeInbox(EventQueue):
         self._world = world
         self.told = self.heard = self.requests = 0
         self.is_paused, self.is_ending = is_paused, False
-        """What the operator's commands that were heard come to."""
+        """The state after the operator's commands that the loop has received."""
 
     def put(self, item: Item) -> None:
-        """Count what the loop is told."""
+        """Count the events."""
         self.told += 1
         super().put(item)
 
     def take(self, seconds: float = 0.0) -> Iterator[Item]:
-        """Yield what is there; waiting for more only makes it later, unless something is converted meanwhile."""
+        """Yield the events; waiting for more advances the clock, unless a conversion makes progress."""
         if self.is_empty and not (seconds and self._world.thread.go_on()):
             self._world.now += seconds
         for item in super().take():
@@ -113,11 +113,11 @@ class Answer(Future):  # type: ignore[type-arg]
 
     @property
     def is_over(self) -> bool:
-        """Return whether it is there, without letting the task work for it."""
+        """Return whether the answer exists, without letting the task work."""
         return super().done()
 
     def done(self) -> bool:
-        """Let the task work, and return whether it answered."""
+        """Let the task work; return whether it has answered."""
         work, self._work = self._work, None
         if work is not None:
             work(self)
@@ -126,21 +126,21 @@ class Answer(Future):  # type: ignore[type-arg]
 
 @dataclass
 class FakeRequest:
-    """A call or notice of the stage; ``result`` tells how a call was answered."""
+    """A call or notice of the stage; ``result`` is the answer to a call."""
 
     message: Message
     result: Any = None
 
     def reply(self, answer: Any = None) -> None:
-        """Note that it is done."""
+        """Record success."""
         self.result = "done"
 
     def fail(self, error: BaseException) -> None:
-        """Note the error."""
+        """Record the error."""
         self.result = error
 
     def answer(self, handler: Callable[[Any], Any]) -> None:
-        """Note what the handler makes of it."""
+        """Record the handler's result."""
         try:
             handler(self.message)
             self.reply()
@@ -164,7 +164,7 @@ class FakeSubscription:
 
 
 class FakeConsumer:
-    """librdkafka's consumer as the loop sees it; pauses survive an assignment, as there."""
+    """A consumer like librdkafka's: pauses survive an assignment."""
 
     wants_timestamps = True
 
@@ -178,18 +178,18 @@ class FakeConsumer:
         self.in_the_air: list[tuple[dict[TopicPartition, int], int]] = []
         self.is_fenced = False
         self.polls: deque[Callable[[], object]] = deque()
-        """What happens elsewhere while the loop is at its next polls."""
+        """Actions that run during the loop's next polls."""
 
     def listen(self, listener: RebalanceListener) -> None:
-        """Take the listener."""
+        """Store the listener."""
         self.listener = listener
 
     def subscribe(self, topics: Iterable[str]) -> None:
-        """Join the group: the first poll brings partitions."""
+        """Join the group; the next poll assigns partitions."""
         self.moves.append((set(self._world.share), False, False))
 
     def poll(self, wait_ms: int, most: int = 5000) -> list[Incoming]:
-        """Let partitions move, then read what is not paused; a wait ends early where something was told."""
+        """Move partitions, then read those that are not paused; a wake ends the wait early."""
         self.is_woken = False
         self._world.tell_of_loss()
         while self.moves:
@@ -209,7 +209,7 @@ class FakeConsumer:
         return parts
 
     def is_member(self) -> bool:
-        """Answer as the group does, or not."""
+        """Return whether the group knows the member; a silent group answers no."""
         if self._world.silent_group:
             self._world.silent_group -= 1
             return False
@@ -230,7 +230,7 @@ class FakeConsumer:
             try:
                 offsets = self.listener.on_assign(given)
                 self._world.check_start(offsets)
-            finally:  # librdkafka is given them, whatever the listener raises
+            finally:  # librdkafka gets the partitions even if the listener raises
                 for partition in given:
                     self.position[partition] = offsets.get(partition, 0)
                     self._world.expect(partition, self.position[partition])
@@ -246,7 +246,7 @@ class FakeConsumer:
                 self.position.pop(partition, None)
 
     def commit(self, offsets: Mapping[TopicPartition, int], number: int) -> None:
-        """Send a commit, whose fate is the world's to say."""
+        """Send a commit; the world decides its result."""
         self._world.check_commit(self, offsets)
         fate = self._world.commit_fates.popleft() if self._world.commit_fates else "ok"
         if fate == "refused" or self._world.is_out:
@@ -259,7 +259,7 @@ class FakeConsumer:
                 self.answers.append(CommitAnswer(number, {}))
 
     def land(self) -> None:
-        """Let a commit that was in the air arrive, if this member still has its partitions."""
+        """Complete a delayed commit, for the partitions that this member still owns."""
         offsets, number = self.in_the_air.pop(0)
         owned = {each: offset for each, offset in offsets.items() if each in self.position}
         self._world.group.update(owned)
@@ -267,21 +267,21 @@ class FakeConsumer:
         self.answers.append(CommitAnswer(number, refused))
 
     def commit_answers(self, wait_ms: int = 0) -> list[CommitAnswer]:
-        """Return the answers that came."""
+        """Return the answers received so far."""
         answers, self.answers = self.answers, []
         if not answers:
             self._world.now += wait_ms / 1000
         return answers
 
     def committed(self, partitions: Iterable[TopicPartition], wait_ms: int = 0) -> dict[TopicPartition, int]:
-        """Return the group's offsets, unless its coordinator is moving."""
+        """Return the group's offsets; raise while its coordinator moves."""
         if self._world.moving_coordinator:
             self._world.moving_coordinator -= 1
             raise KafkaError(NOT_COORDINATOR)
         return {each: self._world.group[each] for each in partitions if each in self._world.group}
 
     def seek(self, offsets: Mapping[TopicPartition, int]) -> None:
-        """Read on elsewhere; only what is assigned can be sought."""
+        """Change positions; raise for a partition that is not assigned."""
         for partition, offset in offsets.items():
             if partition not in self.position:
                 raise self._world.broken(f"{partition} was sought and is not assigned")
@@ -289,21 +289,21 @@ class FakeConsumer:
             self._world.expect_elsewhere(partition, offset)
 
     def pause(self, partitions: Iterable[TopicPartition]) -> None:
-        """Read no more of these."""
+        """Pause partitions."""
         self.paused |= set(partitions)
 
     def resume(self, partitions: Iterable[TopicPartition]) -> None:
-        """Read these again."""
+        """Resume partitions."""
         self.paused -= set(partitions)
 
     def close(self, seconds: float = 0, *, hands_over: bool = False) -> None:
-        """Give everything back."""
+        """Return all partitions to the group."""
         if self.position:
             self._take(set(self.position), lost=False)
 
 
 class FakeStage:
-    """A task in its stage; ``turns`` and ``flushes`` set its answers, by default it accepts."""
+    """A task in its stage; ``turns`` and ``flushes`` set its answers, which accept by default."""
 
     def __init__(self, world: World) -> None:
         self._world = world
@@ -313,26 +313,26 @@ class FakeStage:
         self.opens: deque[Turn] = deque()
         self.closes: deque[Turn] = deque()
         self.kept: list[Place] = []
-        """Records the task has, and may report yet."""
+        """Records that the task received and may still report."""
         self.is_opening = False
         self.asked_in_open: dict[TopicPartition, int] = {}
-        """Where the task wants to begin in the partitions it just opened."""
+        """The offsets that the task requested while it opened partitions."""
         self.said_in_put = 0
-        """How much had been told to the loop when the last put was answered."""
+        """The number of events sent to the loop before the last put was answered."""
         self.said = self.times_left_out = 0
-        """Requests and reports of the task, and calls to leave out what follows; and these alone."""
+        """The number of requests, reports and calls to skip puts; and of these calls alone."""
         self.is_slow = False
-        """Whether one put of a call takes as long as there is for all of them."""
+        """Whether one put uses up the time of the whole call."""
         self._is_taken = False
         self._pending: list[Answer] = []
 
     def call(self, call: StartSink) -> SinkStarted:
-        """Answer a call at once: only ``sink.start`` is made so."""
+        """Answer ``sink.start``, the only synchronous call."""
         assert isinstance(call, StartSink)
         return SinkStarted(is_batch=True, columns=self._world.columns, takes_next=self._world.takes_next)
 
     def begin(self, call: Call[Any]) -> Answer:
-        """Take a call; the task answers one after the other."""
+        """Queue a call; the task answers in order."""
         if not self.is_alive:
             raise ConnectError("the stage is gone")
         follows = isinstance(call, Put) and call.heard is not None
@@ -357,20 +357,20 @@ class FakeStage:
         return answer
 
     def _in_turn(self, work: Callable[[Answer], None], answer: Answer) -> None:
-        """Answer what was asked before, then this; behind a call that hangs nothing is done."""
+        """Answer the earlier calls, then this one; a call that hangs blocks those behind it."""
         earlier = self._pending[: self._pending.index(answer)]
         if all(each.done() for each in earlier):
             work(answer)
 
     def notify(self, notice: SkipPuts) -> None:
-        """Leave out what is to follow a put; every other time the task is not yet at the first of these, either."""
+        """Skip the puts that follow; every other time the task has not begun the first one either."""
         if self.times_left_out % 2 == 0 and self._pending:
             self._pending[0].done()
         self.said += 1
         self.times_left_out += 1
 
     def result(self, answer: Answer, op: str, timeout: Any = None) -> Any:
-        """Return what was answered, or raise it."""
+        """Return the answer, or raise it if it is an error."""
         return answer.result(0)
 
     def timed_out(self, op: str, seconds: float) -> ConnectError:
@@ -378,7 +378,7 @@ class FakeStage:
         return ConnectError(f"{op} hangs")
 
     def kill(self) -> None:
-        """End the process."""
+        """End the stage's process."""
         self.is_alive = False
 
     def _put(self, call: Put, answer: Answer) -> None:
@@ -400,7 +400,7 @@ class FakeStage:
         self.said_in_put = self._world.event_queue.told
 
     def _put_one(self, records: list[Place], answer: Answer, taken: int) -> bool:
-        """Let the task answer one put behind those of its call that are ``taken``, and return whether it took it."""
+        """Let the task answer the next put of its call, after the ``taken`` ones; return whether it accepted it."""
         turn = self.turns[0] if self.turns else Turn()
         if turn.answer == "refuse":
             self._world.refused = set(records)
@@ -455,7 +455,7 @@ class FakeStage:
 
 
 class FakePipeline:
-    """Reads values as text; some records are filtered, and some cannot be read."""
+    """A pipeline that reads text; it filters some records and fails for others."""
 
     hops: tuple[Any, ...] = ()
     wants_headers = True
@@ -465,7 +465,7 @@ class FakePipeline:
         self.is_apart = world.is_apart
 
     def deserializing(self, part: Incoming, first: int) -> Callable[[], Outcome]:
-        """Return what returns one batch of what can be read."""
+        """Return a function that returns a batch of the readable records."""
         return partial(self._deserialized, part, first)
 
     def _deserialized(self, part: Incoming, first: int) -> Outcome:
@@ -483,14 +483,14 @@ class FakePipeline:
         return Outcome([batch] if batch.num_rows else [], failures)
 
     def unread(self, batch: Batch) -> Incoming:
-        """Return what a record would have been read from, unless it cannot be converted."""
+        """Return the consumed message of a record, unless it cannot be converted."""
         (offset,) = batch.column("offset").to_pylist()
         if self._world.is_broken(offset):
             raise DataError("broken")
         return _incoming(TopicPartition(batch.topic or "", 0), [offset])
 
     def transform(self, batches: Sequence[Batch]) -> Outcome:
-        """Filter."""
+        """Filter records."""
         offsets = [batch.column("offset").to_pylist() for batch in batches]
         masks = [pa.array([not self._world.is_dropped(each) for each in own], pa.bool_()) for own in offsets]
         left = [batch.filter(mask) for batch, mask in zip(batches, masks)]
@@ -498,21 +498,21 @@ class FakePipeline:
 
 
 class FakeReporter:
-    """A dead letter topic that confirms when the test says so."""
+    """A dead letter topic whose confirmations the test controls."""
 
     def __init__(self, world: World) -> None:
         self._world = world
         self.is_full = False
 
     def report(self, failure: Failure, record: Consumed) -> Future[None]:
-        """Take a letter."""
+        """Accept a letter."""
         done: Future[None] = Future()
         self._world.letters.append(((record.partition, record.offset), done))
         self._world.unsafe.add((record.partition, record.offset))
         return done
 
     def close(self) -> None:
-        """Hold nothing."""
+        """Do nothing."""
 
 
 class World:
@@ -533,10 +533,10 @@ class World:
         self.now = 0.0
         self.flush_interval = flush_interval
         self.fetch = fetch
-        """How many records there are for a poll."""
+        """The maximum number of records per poll."""
         self._most, self.takes_next = most, takes_next
         self._quick, self._looks = quick, looks
-        """Whether records go to the other thread, and how often it is looked for what it does."""
+        """Whether two threads convert records, one after the other."""
         self.is_apart = is_apart
         self._is_plain = is_plain
         self.tolerant = tolerant
@@ -547,29 +547,29 @@ class World:
         """Records whose put the task accepted."""
         self._flushed: set[Place] = set()
         self.refused: set[Place] = set()
-        """Records the task wants to be given again, before anything newer."""
+        """Records that the task refused and must receive again before newer ones."""
         self.safe: set[Place] = set()
-        """Records in a confirmed dead letter, where that is enough: without tolerance they fail the task for ever."""
+        """Records with a confirmed dead letter, if failures are tolerated; otherwise they fail the task every time."""
         self.unsafe: set[Place] = set()
-        """Records in a dead letter that is not confirmed."""
+        """Records whose dead letter is not confirmed."""
         self.skipped: set[Place] = set()
-        """Records the task asked to pass over."""
+        """Records that the task asked to skip."""
         self.letters: list[tuple[Place, Future[None]]] = []
         self.commit_fates: deque[str] = deque()
         self.moving_coordinator = 0
         self.silent_group = 0
-        """How often the group does not say who its members are."""
+        """How many times the group does not answer a question about its members."""
         self._polls_until_told: int | None = None
-        """How many polls a member goes on that the group has forgotten, before it hears of that."""
+        """The number of polls until a member learns that the group has removed it."""
         self.agrees = "all"
         self.columns: list[str] | None = None
-        """Those that the task reads."""
+        """The columns that the task reads."""
         self.deliveries: list[list[Place]] = []
         self._expected: dict[TopicPartition, int] = {}
         self.states: list[str] = []
         self.topics: list[str] = []
         self.breaches: list[str] = []
-        """Broken promises: the loop itself may swallow what is raised while it ends."""
+        """Broken promises; kept here because the ending loop may swallow exceptions."""
         self.is_over = False
         self.start()
 
@@ -625,22 +625,22 @@ class World:
         self.ends[partition] += count
 
     def rebalance(self, wanted: Iterable[TopicPartition], lost: bool = False, cooperative: bool = False) -> None:
-        """Have the group give the task these partitions with its next poll."""
+        """Assign these partitions to the task with its next poll."""
         self.share = set(wanted)
         self.consumer.moves.append((self.share, lost, cooperative))
 
     def stand_still(self, seconds: float, polls: int | None = None) -> None:
-        """Suspend the task's process; with ``polls`` the group has removed it, and reports that after these."""
+        """Suspend the task's process; with ``polls`` the group removes it and reports that after this many polls."""
         self.now += seconds
         self._polls_until_told = polls
 
     @property
     def is_out(self) -> bool:
-        """Return whether others have the partitions of a task that does not know it yet."""
+        """Return whether others own the partitions of a task that does not know it yet."""
         return self._polls_until_told is not None
 
     def tell_of_loss(self) -> None:
-        """Let a member that was forgotten hear of it, if it is time; it joins again."""
+        """Tell a removed member when its time has come; it joins again."""
         if self._polls_until_told is None:
             return
         self._polls_until_told -= 1
@@ -649,7 +649,7 @@ class World:
             self.rebalance(self.share, lost=True)
 
     def request(self, **requests: Any) -> None:
-        """Have the task ask something of its context."""
+        """Have the task make a request to its context."""
         requests["rewind"] = {TopicPartition(*each[:2]): each[2] for each in requests.get("rewind", ())}
         for name in ("pause", "resume"):
             requests[name] = [TopicPartition(*each) for each in requests.get(name, ())]
@@ -661,7 +661,7 @@ class World:
         self.answer(cast_any(FakeRequest(ContextRequest(**requests))))
 
     def report(self, place: Place) -> FakeRequest:
-        """Have the task report a record it was given, however long ago."""
+        """Have the task report a record that it received at any time."""
         partition, offset = place
         row = _incoming(partition, [offset])
         columns = {"partition": row.partition, "offset": row.offset, "key": row.key, "value": row.value}
@@ -670,14 +670,14 @@ class World:
         request = FakeRequest(ReportRecord(ErrorInfo("data", "E", "bad", "trace"), record))
         sent = [each.get(partition, 0) for each in (self.group, *(offsets for offsets, _ in self.consumer.in_the_air))]
         if not self.tolerant and offset >= max(sent):
-            self.taken.discard(place)  # and must come again; what is committed, or on its way, is past mending
+            self.taken.discard(place)  # and must come again; a commit that is done or under way cannot be corrected
         self.stage.said += 1
         self.answer(cast_any(request))
         self.reports += 1
         return request
 
     def confirm_letters(self, count: int | None = None) -> None:
-        """Have the dead letter topic take letters."""
+        """Confirm dead letters."""
         some, self.letters = self.letters[:count], self.letters[len(self.letters[:count]) :]
         for place, done in some:
             if self.tolerant:
@@ -686,7 +686,7 @@ class World:
             done.set_result(None)
 
     def refuse_letter(self, index: int = 0) -> None:
-        """Have the dead letter topic refuse a letter for good, the first of them unless told otherwise."""
+        """Refuse a dead letter permanently, the first one by default."""
         _, done = self.letters.pop(index)
         done.set_exception(KafkaError(MESSAGE_TOO_LARGE))
 
@@ -701,49 +701,49 @@ class World:
         return not self._is_plain and offset % 11 == 5
 
     def broken(self, text: str) -> BrokenPromise:
-        """Note a broken promise, and return it as an error."""
+        """Record a broken promise, and return it as an error."""
         self.breaches.append(text)
         return BrokenPromise(text)
 
     def between(self, partition: TopicPartition, start: int) -> list[int]:
-        """Return the offsets of a partition from one on."""
+        """Return the offsets of a partition from a position on."""
         return list(range(start, self.ends[partition]))
 
     def is_settled(self, place: Place) -> bool:
-        """Return whether a record is put, filtered, dead-lettered for certain, or passed over as its task asked."""
+        """Return whether a record is put, filtered, certainly dead-lettered, or skipped at the task's request."""
         if place in self.unsafe:
             return False
         is_filtered = self.is_dropped(place[1]) and not self.is_broken(place[1])
         return is_filtered or place in self.skipped or place in self.safe or place in self.taken
 
     def expect(self, partition: TopicPartition, offset: int) -> None:
-        """Note where reading begins anew: what is put next of this partition begins there."""
+        """Record where reading starts again: the next put of this partition must start there."""
         self.refused = {place for place in self.refused if place[0] != partition}
         self._expected[partition] = offset
 
     def expect_elsewhere(self, partition: TopicPartition, offset: int) -> None:
-        """Note a seek: what the task has not accepted still comes first, unless it asked to pass it over."""
+        """Record a seek: records that the task has not accepted still come first, unless it asked to skip them."""
         between = range(self._expected[partition], offset)
         if all((partition, each) in self.skipped for each in between):
             self._expected[partition] = offset
 
     def take(self, records: list[Place]) -> None:
-        """Note what the task took."""
+        """Record what the task accepted."""
         self.taken |= set(records)
         self.refused -= set(records)
         for partition, offset in records:
             self._expected[partition] = offset + 1
 
     def flush(self, ends: Mapping[TopicPartition, int]) -> None:
-        """Have the task make durable what it agrees to commit."""
+        """Have the task flush what it agrees to commit."""
         self._flushed |= {place for place in self.taken if place[1] < ends.get(place[0], 0)}
 
     def forget_what_is_not_flushed(self) -> None:
-        """Have the task lose what it did not make durable: it must come again."""
+        """Have the task lose what it has not flushed; those records must come again."""
         self.taken &= self._flushed
 
     def check_sent(self, stage: FakeStage, put: Put, pending: int) -> None:
-        """Raise unless a put is the only one, or one that may follow it, and nothing keeps it from being sent."""
+        """Raise unless a put may be sent now, alone or behind the one under way."""
         if pending >= (1 if put.heard is None else MOST_CALLS):
             raise self.broken("a task is given more before it answered for what it has")
         if put.heard is None and self.event_queue.heard < stage.said_in_put:
@@ -767,7 +767,7 @@ class World:
                 raise self.broken("a paused connector is given what it did not refuse before")
 
     def check_put(self, records: list[Place]) -> None:
-        """Raise unless a put is of assigned partitions, and goes on where the last accepted ended."""
+        """Raise unless a put has assigned partitions only, and continues behind the last accepted record."""
         self.deliveries.append(records)
         expected = dict(self._expected)
         for partition, offset in records:
@@ -780,18 +780,18 @@ class World:
             expected[partition] = offset + 1
 
     def check_start(self, offsets: Mapping[TopicPartition, int]) -> None:
-        """Raise unless reading begins where the task wanted when it opened its partitions."""
+        """Raise unless reading starts at the offsets that the task requested when it opened its partitions."""
         for partition, offset in self.stage.asked_in_open.items():
             if offsets.get(partition, offset) != offset:
                 raise self.broken(f"{partition} begins at {offsets[partition]} and its task asked for {offset}")
 
     def check_rest(self) -> None:
-        """Raise when a paused connector reads."""
+        """Raise if a paused connector reads."""
         if self.event_queue.is_paused and self.consumer.position.keys() - self.consumer.paused:
             raise self.broken("a paused connector reads")
 
     def check_commit(self, consumer: FakeConsumer, offsets: Mapping[TopicPartition, int]) -> None:
-        """Raise when a commit passes a record that is not settled, or is for a partition that is lost or not here."""
+        """Raise if a commit passes an unsettled record, or names a partition that is not assigned."""
         for partition, offset in offsets.items():
             if consumer.is_fenced or partition not in consumer.position:
                 raise self.broken(f"{partition} is committed by a task that does not have it")
@@ -800,14 +800,14 @@ class World:
                     raise self.broken(f"{partition} is committed at {offset} and {earlier} is not settled")
 
     def check_all_settled(self) -> None:
-        """Raise when a record is lost after everything had time to be put."""
+        """Raise if a record was lost although there was time to put everything."""
         for partition, end in self.ends.items():
             for offset in range(end):
                 if not self.is_settled((partition, offset)):
                     raise self.broken(f"{partition}@{offset} was lost")
 
     def calm(self) -> None:
-        """Stop all faults: nobody refuses, fails, pauses or moves anything from now on."""
+        """Stop all faults: nothing is refused, fails, pauses or moves from now on."""
         for script in (self.stage.turns, self.stage.flushes, self.stage.opens, self.stage.closes, self.consumer.polls):
             script.clear()
         self.commit_fates.clear()
@@ -815,12 +815,12 @@ class World:
         self._polls_until_told = 0 if self.is_out else None
         self.agrees = "all"
         self.reporter.is_full = False
-        self.now += 200.0  # no retry and no commit waits any longer
+        self.now += 200.0  # no retry or commit is waiting after this
         self.event_queue.put(Resume())
         self.request(resume=PARTITIONS)
 
     def drain(self, *, in_place: bool = False) -> None:
-        """Stop all faults, and check that every record arrives and is committed by this run or a new one."""
+        """Stop all faults, and check that this run or a new one delivers and commits every record."""
         self.calm()
         if not in_place:
             self.start()
@@ -840,7 +840,7 @@ class World:
             raise self.broken(f"a clean stop left uncommitted: {late}")
 
     def _is_owed(self, partition: TopicPartition, end: int) -> bool:
-        """Return whether a commit is missing; a task that reads on behind the last record has nothing to commit."""
+        """Return whether a commit is missing; a task that seeks behind the last record has nothing to commit."""
         uncommitted = range(self.group.get(partition, 0), end)
         return not self.skipped.issuperset((partition, offset) for offset in uncommitted)
 
@@ -848,18 +848,18 @@ class World:
         return not self.is_dropped(offset) and not self.is_broken(offset)
 
     def _skip(self, partition: TopicPartition, offset: int) -> None:
-        """Note that the task does not want what comes before an offset."""
+        """Record that the task skips the records before an offset."""
         self.skipped |= {(partition, each) for each in range(offset)}
 
 
 def look(futures: list[Future[None]], timeout: float) -> tuple[set[Future[None]], set[Future[None]]]:
-    """Tell what of these is done, as ``concurrent.futures.wait`` does, without waiting: the world's clock stands."""
+    """Return which futures are done, like ``concurrent.futures.wait``, without waiting."""
     done = {each for each in futures if each.done()}
     return done, set(futures) - done
 
 
 def cast_any(value: Any) -> Any:
-    """Return a fake as whatever the loop takes it for."""
+    """Return a fake under the type that the loop expects."""
     return value
 
 

@@ -66,14 +66,14 @@ OFFSETS_TOPIC = "offsets"
 ROOM = 6
 
 TOGETHER, APART = "together", "apart"
-"""Where plugins are that are in stages: converters and transformations in one, or each in one of its own."""
+"""The placement of plugins in stages: all in one, or each in its own."""
 
 GRACEFUL, FLUSH_TIMEOUT, FLUSH_INTERVAL = 2.0, 0.2, 2.0
-"""A stop has more time than passes between two questions to a host that did not answer (`LISTEN_SECONDS`)."""
+"""The time of a stop; longer than the interval of questions to a silent host (`LISTEN_SECONDS`)."""
 MOMENT = 0.1
-"""So much time passes between two things that happen while a loop waits."""
+"""The time between two events while the loop waits."""
 QUICK = 0.001
-"""So long a piece takes that is converted meanwhile: a stop in order has time for many."""
+"""The time of one conversion; an orderly stop has time for many."""
 
 
 class Violation(BaseException):
@@ -81,7 +81,7 @@ class Violation(BaseException):
 
 
 def demand(is_so: bool, otherwise: str) -> None:
-    """Raise ``Violation`` unless something is so."""
+    """Raise ``Violation`` unless the condition holds."""
     if not is_so:
         raise Violation(otherwise)
 
@@ -98,51 +98,51 @@ class Record(NamedTuple):
 
 @dataclass
 class World:
-    """What survives a run of the task: the source, the topics, the stored positions."""
+    """What survives a run of the task: source, topics and stored positions."""
 
     is_tolerant: bool = True
     now: float = 0.0
     records: dict[tuple[str | None, int], Record] = field(default_factory=dict)
-    """What the source has, as it was read last."""
+    """The records of the source, as of their last read."""
     read: dict[str | None, int] = field(default_factory=dict)
-    """How many records of a source partition were polled in this run, from its stored position on."""
+    """The number of records polled in this run, by source partition, from its stored position on."""
     log: dict[tuple[str, int], list[Record]] = field(default_factory=dict)
     stored: dict[str | None, int] = field(default_factory=dict)
     excused: set[tuple[str | None, int]] = field(default_factory=set)
-    """Records that need not be written: filtered, or tolerated for their own sake."""
+    """Records that need not be written: filtered ones, and tolerated failures."""
     aborted: set[tuple[str | None, int]] = field(default_factory=set)
-    """Records that the task wanted dropped when they were written already, but not committed."""
+    """Records that the task aborted after they were written and before they were committed."""
     meanwhile: Callable[[], None] = lambda: None
-    """What happens while the loop waits."""
+    """The events that happen while the loop waits."""
     stages: str = ""
     """Whether plugins are in stages: what is polled is converted beside the loop then, and where they are ``APART``
     each step beside the other."""
     joined_rows: int = JOINED_ROWS
-    """How many records are converted together where they wait."""
+    """The number of waiting records that are converted together."""
     looks: int = 0
-    """How many checks find the conversion on another thread unfinished."""
+    """The number of checks that find a conversion unfinished."""
     sends_together: bool = False
-    """Whether rows for several topics are sent together, as those of packed records are."""
+    """Whether rows of several topics are sent together, as with packed records."""
     memory: dict[int, weakref.ref[Any]] = field(default_factory=dict)
-    """What holds the values of these, by its address."""
+    """The owners of the rows' memory, by address."""
 
     def owner(self, column: Any) -> weakref.ref[Any]:
-        """Return what must be kept for a column: itself, or the memory that those of several topics are parts of."""
+        """Return what must stay alive for a column: the column, or the memory that several topics share."""
         held = self.memory.get(column.buffers()[2].address)
         return weakref.ref(column) if held is None or held() is None else held
 
     def clock(self) -> float:
-        """Return the time; some passes between two looks at it."""
+        """Return the time, which advances with each call."""
         self.now += 1e-9
         return self.now
 
     def pass_time(self, seconds: float) -> None:
-        """Let the loop wait."""
+        """Advance the clock, and let events happen."""
         self.now += seconds
         self.meanwhile()
 
     def poll(self, source: str | None, plans: list[tuple[str, int, str]]) -> list[Record]:
-        """Return the next records of a source partition; one that was read before has the target it had."""
+        """Return the next records of a source partition; one that was read before keeps its target."""
         found = []
         for topic, partition, fate in plans:
             number = self.read.get(source, self.stored.get(source, 0)) + 1
@@ -160,7 +160,7 @@ class World:
         return len(log) - 1
 
     def mend(self) -> None:
-        """Repair what failed the task, as somebody does who restarts it."""
+        """Fix what made the task fail, as an operator does before a restart."""
         for place, record in self.records.items():
             if record.fate in (FAILING, BAD, HUGE, CROWDED) and place not in self.excused:
                 self.records[place] = record._replace(fate=OK)
@@ -168,7 +168,7 @@ class World:
 
 @dataclass
 class _Sent:
-    """A row on its way."""
+    """A row in flight."""
 
     number: int
     record: Record
@@ -177,7 +177,7 @@ class _Sent:
 
 
 class WorldProducer:
-    """A producer whose broker answers when a test says so."""
+    """A producer whose broker the test controls."""
 
     wants_timestamps = False
 
@@ -188,13 +188,13 @@ class WorldProducer:
         self.failure: KafkaError | None = None
         self.is_closed = False
         self.is_forbidden = False
-        """Whether the run may send nothing more."""
+        """Whether the run must not send any more."""
         self._crowded: set[tuple[str | None, int]] = set()
         self._is_woken = False
 
     @property
     def skips(self) -> bool:
-        """Return whether records are skipped that a broker refuses for their own sake."""
+        """Return whether records that the broker rejects individually are skipped."""
         return self._world.is_tolerant
 
     @property
@@ -207,7 +207,7 @@ class WorldProducer:
         return self.in_flight == 0 or self.in_flight + len(outgoing.value) <= ROOM
 
     def send(self, outgoing: Outgoing, sequence: Any) -> DeliveryReport | None:
-        """Take rows."""
+        """Accept rows."""
         demand(not self.is_closed, "sent after the end")
         demand(not self.is_forbidden, "sent although the host is lost")
         refused = []
@@ -236,7 +236,7 @@ class WorldProducer:
         return 0
 
     def poll(self, wait_ms: int) -> list[DeliveryReport]:
-        """Return what was answered, or comes while the time passes, unless somebody has other news."""
+        """Return the answers; wait for them until the time is up or the loop is woken."""
         demand(not self.is_closed, "polled after the end")
         over = self._world.now + wait_ms / 1000
         while not (self.reports or self.failure or self._is_woken) and self._world.now < over:
@@ -253,14 +253,14 @@ class WorldProducer:
         self._is_woken = True
 
     def close(self) -> None:
-        """Forget what is on its way."""
+        """Drop the rows in flight."""
         self.is_closed = True
         self.lines, self.reports = {}, []
 
-    # What a broker does -----------------------------------------------------------------------------------------
+    # Actions of the broker --------------------------------------------------------------------------------------
 
     def answer(self, place: tuple[str, int], most: int) -> None:
-        """Answer one request of a partition: write it, or refuse it whole where a record of it is bad."""
+        """Answer one request of a partition: write it, or reject all of it because of a bad record."""
         line = self.lines[place]
         request = [line.popleft() for _ in range(min(most, len(line)))]
         demand(all(sent.column() is not None for sent in request), "the memory of a row on its way was let go")
@@ -276,12 +276,12 @@ class WorldProducer:
             self.reports.append(_delivery(places))
 
     def write_unanswered(self, place: tuple[str, int]) -> None:
-        """Write the first record of a partition; its answer is lost, and comes when it is asked for again."""
+        """Write the first record of a partition and lose the answer; a retry gets it."""
         if (line := self.lines[place]) and line[0].record.fate != BAD:
             self._write(line[0])
 
     def expire(self, place: tuple[str, int]) -> None:
-        """Give the first record of a partition up, as ``delivery.timeout.ms`` says."""
+        """Abandon the first record of a partition, as after ``delivery.timeout.ms``."""
         sent = self.lines[place].popleft()
         if sent.is_written:
             self.lines[place].appendleft(sent)
@@ -291,7 +291,7 @@ class WorldProducer:
             self.reports.append(_delivery([(sent.number, TIMED_OUT, -1, -1)]))
 
     def fail(self, *, reports_first: bool) -> None:
-        """Have a fatal error: what is queued is purged."""
+        """Raise a fatal error: queued rows are purged."""
         self.failure = KafkaError(OUT_OF_ORDER, "out of order")
         purged = [sent for line in self.lines.values() for sent in line]
         self.lines = {}
@@ -329,17 +329,17 @@ class WorldTransactions(WorldProducer):
 
     @property
     def skips(self) -> bool:
-        """Return that none is skipped: a transaction has all of its records or none."""
+        """Return False: a transaction has all of its records or none."""
         return False
 
     def send(self, outgoing: Outgoing, sequence: Any) -> DeliveryReport | None:
-        """Take rows into the transaction."""
+        """Add rows to the transaction."""
         demand(self._deciding is None, "sent while a commit is under way")
         self.is_open = True
         return super().send(outgoing, sequence)
 
     def send_offsets(self, offsets: Sequence[Outgoing]) -> None:
-        """Take offsets."""
+        """Add offsets."""
         (outgoing,) = offsets
         demand(self._deciding is None and self.in_flight == 0, "offsets are ahead of their records")
         demand(outgoing.topic == OFFSETS_TOPIC, "offsets elsewhere")
@@ -356,14 +356,14 @@ class WorldTransactions(WorldProducer):
         return self._deciding
 
     def abort(self) -> None:
-        """Drop the records because the task wants that; they are not read again."""
+        """Drop the records at the task's request; they are not read again."""
         aborted = {(record.source, record.number) for record in self._pending}
         self._world.aborted |= aborted
         self._world.excused |= aborted
         self._drop()
 
     def close(self) -> None:
-        """Drop what is not committed; a commit that is under way may have come too late for that."""
+        """Drop what is not committed; a commit under way may already have happened."""
         deciding, self._deciding = self._deciding, None
         if deciding is not None and self.outlives:
             self._apply()
@@ -411,18 +411,18 @@ def _delivery(rows: list[tuple[int, int, int, int]]) -> DeliveryReport:
 
 
 class WorldPipeline:
-    """Converts what the test's source made; plugins take their time, and nobody waits for them once a host is lost."""
+    """A pipeline for the test's records; plugins take time, and nobody waits for them once the host is lost."""
 
     def __init__(self, world: World, link: WorldLink | None = None) -> None:
         self._world, self._link = world, link
         self.has_stages, self.is_apart = bool(world.stages), world.stages == APART
 
     def preparing(self, batches: Sequence[Batch]) -> Callable[[], Prepared]:
-        """Return what prepares what was polled together."""
+        """Return a function that prepares polled records."""
         return partial(self.prepared, batches)
 
     def prepared(self, batches: Sequence[Batch]) -> Prepared:
-        """Return what is to be sent of what was polled together, by topic."""
+        """Return the rows to send, by topic."""
         self._world.pass_time(0.01)
         if self._link is not None and self._link.is_lost:
             raise HostLost("the link to the host is gone")
@@ -445,7 +445,7 @@ class WorldPipeline:
         return Prepared(outgoing, failures)
 
     def _together(self, parts: list[tuple[Outgoing, Any]]) -> tuple[Outgoing, Any]:
-        """Return rows for several topics as those of packed records are sent."""
+        """Return rows for several topics in the form of packed records."""
         ends = [*accumulate(len(rows) for _, rows in parts)]
         spans = [*zip([part.topic for part, _ in parts], [0, *ends], ends)]
         whole = Outgoing.join([part for part, _ in parts])
@@ -471,7 +471,7 @@ class WorldStage:
     def __init__(self, world: World, started: SourceStarted) -> None:
         self._world = world
         self.end_by = float("inf")
-        """When a task that was told to stop must have come to its end."""
+        """The time by which a stopping task must have ended."""
         self.is_alive = True
         self.credit = 0
         self.credits: list[int] = []
@@ -483,13 +483,13 @@ class WorldStage:
         self._started = started
 
     def call(self, call: StartSource | StopSource, timeout: float | None = None) -> SourceStarted:
-        """Answer at once."""
+        """Answer immediately."""
         self._check()
         self.is_stopped = self.is_stopped or isinstance(call, StopSource)
         return self._started
 
     def begin(self, call: HoldPolling | Ping) -> Future[None]:
-        """Take a request; a hold waits for the task to come back from its poll."""
+        """Accept a request; a hold waits until the task's poll returns."""
         self._check()
         answer: Future[None] = Future()
         if isinstance(call, HoldPolling):
@@ -499,7 +499,7 @@ class WorldStage:
         return answer
 
     def notify(self, notice: Notice) -> None:
-        """Take a notice."""
+        """Accept a notice."""
         self._check()
         if isinstance(notice, AddCredit):
             self.credit += notice.count
@@ -519,7 +519,7 @@ class WorldStage:
         return StageTimeout("c-0", op, seconds, "", "")
 
     def died(self) -> StageDied:
-        """Return the error of a stage that is gone."""
+        """Return the error of a stage that has ended."""
         return StageDied("c-0", -9, "")
 
     def _check(self) -> None:
@@ -528,7 +528,7 @@ class WorldStage:
 
 
 class WorldLink:
-    """The host, and its store of offsets."""
+    """The host and its offset store."""
 
     def __init__(self, world: World) -> None:
         self._world = world
@@ -541,7 +541,7 @@ class WorldLink:
 
     @property
     def mood(self) -> str:
-        """Return how it is: well, failing to store, slow to, or silent; a host that is not silent is heard."""
+        """Return the host's mood: well, failing, slow or silent; any mood but silent counts as an answer."""
         return self._mood
 
     @mood.setter
@@ -550,21 +550,21 @@ class WorldLink:
         self.heard_at += mood != "silent"
 
     def status(self, state: str, trace: str | None = None) -> None:
-        """Note a state."""
+        """Record a state."""
         self._check()
         self.states.append(state)
 
     def add_topics(self, topics: list[str]) -> None:
-        """Note topics."""
+        """Record topics."""
         demand(not set(self.topics) & set(topics), "a topic was told twice")
         self.topics += topics
 
     def read_offsets(self, partitions: list[Any]) -> list[Any]:
-        """Return what is stored."""
+        """Return the stored offsets."""
         return [None for _ in partitions]
 
     def write_offsets(self, offsets: list[tuple[Any, Any]], timeout: float) -> None:
-        """Store offsets, or not, as the mood is."""
+        """Store offsets, or fail, depending on the mood."""
         self._check()
         if self.mood == "failing":
             raise ConnectError("the store is away")
@@ -582,7 +582,7 @@ class WorldLink:
 
 
 class WorldTopics:
-    """Topics that exist when the test says so."""
+    """Topics whose existence the test controls."""
 
     def __init__(self) -> None:
         self.are_known = True
@@ -597,7 +597,7 @@ class WorldTopics:
 
 
 class Run:
-    """One run of the task in the world."""
+    """One run of the task."""
 
     def __init__(
         self,
@@ -648,7 +648,7 @@ class Run:
 
     @property
     def may_poll(self) -> bool:
-        """Return whether the task is asked for records."""
+        """Return whether the task may poll."""
         return self.stage.is_alive and self.stage.credit > 0 and not self.stage.is_held
 
     def hand_over(
@@ -677,12 +677,12 @@ class Run:
         return handed
 
     def answer_hold(self) -> None:
-        """Let the task come back from its poll."""
+        """Let the task's poll return."""
         if self.stage.hold is not None and not self.stage.hold.done():
             self.stage.hold.set_result(None)
 
     def lose_host(self) -> None:
-        """Cut the link."""
+        """Close the link."""
         self.link.is_lost = True
         self.event_queue.put(HostLost("the link to the host is gone"))
 
@@ -699,7 +699,7 @@ class Run:
         self.is_over = True
 
     def turn(self) -> None:
-        """Let the loop do what it can do now."""
+        """Let the loop do everything that it can do now."""
         self.producer.is_forbidden = self.link.is_lost
         must_end = self.link.is_lost or self.world.now >= self.stage.end_by
         try:
@@ -714,7 +714,7 @@ class Run:
             assert not must_end, "the loop goes on although its host is lost or the time of its stop is over"
 
     def turn_until(self, is_reached: Callable[[], bool], most: int = 200) -> None:
-        """Let the loop go on until something is so, or it ended."""
+        """Let the loop continue until a condition holds or it has ended."""
         for _ in range(most):
             if self.is_over or is_reached():
                 return
@@ -723,7 +723,7 @@ class Run:
 
 
 def cast_any(value: Any) -> Any:
-    """Return a fake as whatever the loop takes it for."""
+    """Return a fake under the type that the loop expects."""
     return value
 
 
@@ -740,7 +740,7 @@ def _by_kind(records: list[Record]) -> list[Batch]:
 def _batch(records: list[Record]) -> Batch:
     values = [json.dumps(record) for record in records]
     offsets = [json.dumps({"number": record.number}) for record in records]
-    # Without a type Arrow tries an import for each array.
+    # Without a type, Arrow tries an import for each array.
     columns = [pa.array(each, pa.string()) for each in (values, offsets)]
     data = pa.RecordBatch.from_arrays(columns, names=["value", "source_offset"])
     source = records[0].source

@@ -1,4 +1,4 @@
-"""The source loop with transactions amid everything that may happen to it: nothing is lost, nothing comes twice."""
+"""The source loop with transactions loses and repeats nothing, under all events in any order."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from tests.unit.runtime.test_source_machine import SourceMachine
 pytestmark = pytest.mark.timeout(900)
 
 SHARE = 8
-"""The machine of sources without transactions does most of the searching; so much of it is enough for what differs."""
+"""Fewer examples suffice here: the machine without transactions searches the common behaviour."""
 CONNECTOR = TransactionBoundary.CONNECTOR.value
 
 
@@ -55,7 +55,7 @@ class ExactlyOnceMachine(SourceMachine):
         return Run(self.world, wants_records=self.wants_records, boundary=self.boundary)
 
     def happenings(self) -> list[Callable[[], None]]:
-        """Return what may happen now, the likely more than once: commits end, well or not."""
+        """Return the possible events, likely ones more than once: commits succeed or fail."""
         transactions = self.run.transactions
         found = [*super().happenings(), lambda: setattr(transactions, "outlives", not transactions.outlives)]
         if transactions.is_deciding:
@@ -65,25 +65,25 @@ class ExactlyOnceMachine(SourceMachine):
     @precondition(lambda self: not self.run.is_over and self.run.transactions.is_deciding)
     @rule()
     def end_a_commit(self) -> None:
-        """The broker has committed."""
+        """The broker commits."""
         self.run.transactions.decide()
 
     @precondition(lambda self: not self.run.is_over and self.boundary == CONNECTOR and self.run.may_poll)
     @rule(aborts=st.sampled_from([False, False, True]))
     def end_a_transaction(self, aborts: bool) -> None:
-        """The task says that its transaction ends behind what it returned."""
+        """The task ends its transaction behind the records that it returned."""
         self.run.event_queue.put(EndTransaction(aborts))
 
     @invariant()
     def nothing_comes_twice(self) -> None:
-        """No record of a source partition is there twice, whatever became of the runs that read it."""
+        """No record of a source partition occurs twice, whatever happened to the runs that read it."""
         if hasattr(self, "world"):
             found = [record[:2] for log in self.world.log.values() for record in log if record.source is not None]
             assert len(found) == len(set(found)), "a record is there twice"
 
     @invariant()
     def no_record_is_ahead_of_its_position(self) -> None:
-        """Records are there with their positions, so a successor goes on right behind them."""
+        """Records and their positions are stored together, so a successor continues right behind them."""
         if hasattr(self, "world"):
             for log in self.world.log.values():
                 for record in log:
@@ -91,17 +91,17 @@ class ExactlyOnceMachine(SourceMachine):
 
     @invariant()
     def a_poll_is_there_as_a_whole(self) -> None:
-        """Or nothing of it, where the task does not say otherwise."""
+        """Each transaction has all records of its polls or none, unless the task defines its boundaries."""
         if hasattr(self, "world") and self.boundary != CONNECTOR:
             for polled in self.run.polls:
                 stored = [each.number <= self.world.stored.get(each.source, 0) for each in polled if each.source]
                 assert len(set(stored)) <= 1, "a transaction ended within a poll"
 
     def told_topics_have_records(self) -> None:
-        """Do not ask that here: topics are told when their records are acknowledged, as in Kafka Connect."""
+        """Skip this check: topics are reported when their records are acknowledged, as in Kafka Connect."""
 
     def teardown(self) -> None:
-        """When all goes well from now on, everything that was polled is committed, unless the task leaves it open."""
+        """Without further faults, everything polled is committed, unless the task leaves its transaction open."""
         if not self.can_go_well():
             return
         run, self.script = self.run, []
@@ -119,7 +119,7 @@ class ExactlyOnceMachine(SourceMachine):
             assert self.world.stored.get(source, 0) == self.world.read.get(source, self.world.stored.get(source, 0))
 
     def answer_all(self) -> None:
-        """Let broker and stage answer everything."""
+        """Let broker and stage answer all requests."""
         super().answer_all()
         if self.run.transactions.is_deciding:
             self.run.transactions.decide()

@@ -19,19 +19,19 @@ from tests.profile import machine_settings
 from tests.unit.runtime.sink_world import PARTITIONS, Place, Turn, World, look
 
 Act = tuple[Any, ...]
-"""A word, and what it is about: see `SinkMachine._do`."""
+"""The name of an event and its argument: see `SinkMachine._do`."""
 ANSWERS = st.sampled_from(["accept", "accept", "refuse", "refuse", "fail", "die", "hang"])
 FATES = st.sampled_from(["ok", "refused", "late", "unanswered"])
 FLUSHES = st.sampled_from(["accept", "accept", "fail"])
 CLOSES = st.sampled_from(["accept", "accept", "accept", "accept", "fail"])
 LETTERS = ["late", "confirmed", "refused"]
-"""What becomes of a dead letter for the time being; a late one may be any of it later, or never."""
+"""The first result of a dead letter; a late one gets any result later, or none."""
 STANDS_STILL = 60.0
 SHARES = [set(each) for count in range(4) for each in combinations(PARTITIONS, count)]
 COMMANDS: list[Command] = [Pause(), Resume(), Stop()]
 
-# To draw costs more than to do, so what happens is drawn at once. Each kind of request is as likely as the next, and
-# reports are half of what happens meanwhile.
+# Drawing costs more than running, so events are drawn at once. All kinds of requests are equally likely, and
+# reports are half of the events during a call.
 REQUESTS: list[Act] = [
     *(("request", {"commit": True}) for _ in range(21)),
     *(("request", {"timeout": milliseconds}) for milliseconds in range(1, 5001, 249)),
@@ -51,16 +51,16 @@ MEANWHILE = st.sampled_from(
 
 @pytest.fixture(autouse=True)
 def _reports_are_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let a wait for dead letters see what is there: the world's clock does not move by itself."""
+    """Let a wait for dead letters return at once: the world's clock does not move by itself."""
     monkeypatch.setattr(tolerance, "wait", look)
 
 
 class SinkMachine(RuleBasedStateMachine):
-    """Random interleavings of everything the issue names; the world raises when a promise is broken."""
+    """Random interleavings of all events; the world raises when a promise is broken."""
 
     world: World
     ends_here: bool
-    """Whether the last run brings all to a good end, where it can, or another one that begins after a kill."""
+    """Whether the last run completes everything if it can, or a new one after a kill."""
 
     @initialize(
         tolerant=st.booleans(),
@@ -94,30 +94,30 @@ class SinkMachine(RuleBasedStateMachine):
             self.world.write(partition, 4)
 
     def teardown(self) -> None:
-        """All is well again: nothing is lost."""
+        """After all faults end, nothing is lost."""
         if hasattr(self, "world"):
             in_place = self.ends_here and self.world.tolerant
             if in_place:
                 self.world.calm()
-                self.step(2)  # what failed or was told to stop before ends with it
-            self.world.tolerant = True  # somebody mended the records' converter, so to say
+                self.step(2)  # a run that failed or was stopped before ends here
+            self.world.tolerant = True  # as if somebody had corrected the records' converter
             self.world.drain(in_place=in_place)
 
     @invariant()
     def no_promise_is_broken(self) -> None:
-        """Neither now nor while a task ended."""
+        """No promise is broken, now or while a task ended."""
         assert not getattr(self, "world", None) or not self.world.breaches, self.world.breaches
 
-    # What happens ---------------------------------------------------------------------------------------------
+    # Events ---------------------------------------------------------------------------------------------------
 
     @rule(partition=st.sampled_from(PARTITIONS), count=st.integers(1, 5))
     def write(self, partition: Any, count: int) -> None:
-        """Records come."""
+        """Records arrive."""
         self.world.write(partition, count)
 
     @rule(times=st.integers(1, 4))
     def step(self, times: int) -> None:
-        """The loop goes round; when the task fails or ends, another run begins, as an operator would have it."""
+        """The loop runs a round; when the task fails or ends, another run starts, as after an operator's restart."""
         for _ in range(times):
             try:
                 self.world.step()
@@ -131,7 +131,7 @@ class SinkMachine(RuleBasedStateMachine):
 
     @rule(is_slow=st.booleans())
     def pace(self, is_slow: bool) -> None:
-        """The task takes its time from now on, or no longer."""
+        """The task becomes slow or quick."""
         self.world.stage.is_slow = is_slow
 
     @rule(share=st.sampled_from(SHARES), lost=st.booleans(), cooperative=st.booleans())
@@ -146,32 +146,32 @@ class SinkMachine(RuleBasedStateMachine):
 
     @rule(answer=ANSWERS, meanwhile=MEANWHILE)
     def next_put(self, answer: str, meanwhile: Act) -> None:
-        """The task is going to answer its next put so, and something happens while it is at it."""
+        """Set the answer to the next put, and an event during it."""
         self.world.stage.turns.append(Turn(answer, partial(self._do, meanwhile)))
 
     @rule(answer=st.sampled_from(["accept", "refuse", "fail", "hang"]), meanwhile=MEANWHILE)
     def next_flush(self, answer: str, meanwhile: Act) -> None:
-        """The task is going to answer its next flush so."""
+        """Set the answer to the next flush."""
         self.world.stage.flushes.append(Turn(answer, partial(self._do, meanwhile)))
 
     @rule(answer=st.sampled_from(["accept", "accept", "fail"]), meanwhile=MEANWHILE)
     def next_open(self, answer: str, meanwhile: Act) -> None:
-        """The task is going to answer its next open so."""
+        """Set the answer to the next open."""
         self.world.stage.opens.append(Turn(answer, partial(self._do, meanwhile)))
 
     @rule(answer=CLOSES, meanwhile=MEANWHILE)
     def next_close(self, answer: str, meanwhile: Act) -> None:
-        """The task is going to answer its next close so."""
+        """Set the answer to the next close."""
         self.world.stage.closes.append(Turn(answer, partial(self._do, meanwhile)))
 
     @rule(meanwhile=MEANWHILE)
     def next_poll(self, meanwhile: Act) -> None:
-        """Something happens while the loop reads, on a thread of the task's own, so to say."""
+        """An event happens while the loop polls, as from a thread of the task."""
         self.world.consumer.polls.append(partial(self._do, meanwhile))
 
     @rule(answer=ANSWERS, times=st.integers(1, 2), partition=st.sampled_from(PARTITIONS), meanwhile=MEANWHILE)
     def put(self, answer: str, times: int, partition: Any, meanwhile: Act) -> None:
-        """The task is given records, and says something while it has them."""
+        """The task makes a request during a put."""
         self.world.write(partition, 2)
         self.next_put(answer, meanwhile)
         self.step(times)
@@ -180,7 +180,7 @@ class SinkMachine(RuleBasedStateMachine):
         answer=ANSWERS, partition=st.sampled_from(PARTITIONS), share=st.sampled_from(SHARES), offset=st.integers(0, 6)
     )
     def come(self, answer: str, partition: Any, share: set[Any], offset: int) -> None:
-        """Partitions come, and some may go, while the task has records of one where it wants to read elsewhere."""
+        """A rebalance happens while the task has records of a partition in which it seeks."""
         self.world.write(partition, 3)
         self.step(2)
         self.next_put(answer, ("request", {"rewind": [[*partition, offset]]}))
@@ -190,7 +190,7 @@ class SinkMachine(RuleBasedStateMachine):
 
     @rule(answer=FLUSHES, fate=FATES, meanwhile=MEANWHILE)
     def flush(self, answer: str, fate: str, meanwhile: Act) -> None:
-        """The task asks for a commit, and says something while it flushes for it."""
+        """The task requests a commit, and makes a request while it flushes."""
         self.next_flush(answer, meanwhile)
         self.world.commit_fates.append(fate)
         self.world.request(commit=True)
@@ -198,7 +198,7 @@ class SinkMachine(RuleBasedStateMachine):
 
     @rule(partition=st.sampled_from(PARTITIONS), offset=st.integers(0, 6))
     def open_elsewhere(self, partition: Any, offset: int) -> None:
-        """Partitions come, and the task keeps offsets of its own."""
+        """Partitions are assigned to a task that stores offsets itself."""
         ask = partial(self.world.request, rewind=[[*partition, offset]])
         self.world.stage.opens.append(Turn(meanwhile=ask))
         self.world.rebalance(PARTITIONS)
@@ -206,23 +206,23 @@ class SinkMachine(RuleBasedStateMachine):
 
     @rule(agrees=st.sampled_from(["all", "less", "nothing", "more"]))
     def agree(self, agrees: str) -> None:
-        """The task commits some of what it has."""
+        """The task agrees to commit a part of its records."""
         self.world.agrees = agrees
 
     @rule(fate=FATES)
     def next_commit(self, fate: str) -> None:
-        """The next commit ends so."""
+        """Set the result of the next commit."""
         self.world.commit_fates.append(fate)
 
     @precondition(lambda self: self.world.consumer.in_the_air)
     @rule()
     def land(self) -> None:
-        """A commit arrives that took its time."""
+        """A delayed commit completes."""
         self.world.consumer.land()
 
     @rule(act=st.sampled_from(REQUESTS))
     def request(self, act: Act) -> None:
-        """The task asks something of its context."""
+        """The task makes a request to its context."""
         self._do(act)
 
     @precondition(lambda self: self.world.stage.kept)
@@ -240,22 +240,22 @@ class SinkMachine(RuleBasedStateMachine):
     @precondition(lambda self: self.world.letters)
     @rule()
     def refuse(self) -> None:
-        """A dead letter is refused for good."""
+        """A dead letter is refused permanently."""
         self.world.refuse_letter()
 
     @rule(is_full=st.booleans())
     def fill(self, is_full: bool) -> None:
-        """The dead letters' producer holds as much as it may, or no longer."""
+        """The buffer of dead letters becomes full, or has room again."""
         self.world.reporter.is_full = is_full
 
     @rule(moving=st.integers(1, 3))
     def move_coordinator(self, moving: int) -> None:
-        """The group's coordinator goes elsewhere."""
+        """The group's coordinator moves."""
         self.world.moving_coordinator = moving
 
     @rule(paused=st.booleans())
     def kill(self, paused: bool) -> None:
-        """The process ends without a word, and another one begins."""
+        """The process is killed, and another one starts."""
         self.world.start(paused)
 
     @rule(
@@ -266,7 +266,7 @@ class SinkMachine(RuleBasedStateMachine):
         said=st.tuples(MEANWHILE, MEANWHILE),
     )
     def give_back(self, share: set[Any], cooperative: bool, flush: str, close: str, said: tuple[Act, Act]) -> None:
-        """Partitions move, and the task says something while it flushes or closes them."""
+        """Partitions move, and the task makes a request while it flushes or closes them."""
         self.next_flush(flush, said[0])
         self.next_close(close, said[1])
         self.world.rebalance(share, cooperative=cooperative)
@@ -274,14 +274,14 @@ class SinkMachine(RuleBasedStateMachine):
 
     @rule(polls=st.sampled_from([None, 0, 1, 3]), silent=st.integers(0, 2))
     def stand_still(self, polls: int | None, silent: int) -> None:
-        """The process stands still, and another run may have its partitions; the group does not always say so."""
+        """The process is suspended, and another run may get its partitions; the group does not always report it."""
         self.world.silent_group = silent
         self._do(("stand still", polls))
         self.step(2)
 
     @rule(seconds=st.sampled_from([1, 10, 130]))
     def wait(self, seconds: int) -> None:
-        """Time passes, up to where the answer to a commit is waited for no longer."""
+        """Time passes, up to the timeout of a commit."""
         self.world.now += seconds
 
     # ----------------------------------------------------------------------------------------------------------
@@ -290,10 +290,10 @@ class SinkMachine(RuleBasedStateMachine):
         try:
             self.world.run()
         except ConnectError:
-            return  # what hung or died on the way out is told to the host
+            return  # a hang or death during the stop is reported to the host
 
     def _do(self, act: Act) -> None:
-        """Let something happen, during a call of the task or beside it."""
+        """Run an event, during a call of the task or outside."""
         match act:
             case ("report", number, letter):
                 self._report_one(number, letter)

@@ -1,4 +1,4 @@
-"""The real source loop under all events, in any order: its promises hold after every step."""
+"""The source loop keeps its promises after every step, under all events in any order."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from hearth.runtime.poll_queue import JOINED_ROWS
 from tests.profile import machine_settings
 from tests.unit.runtime.source_world import APART, BAD, CROWDED, DROPPED, FAILING, HUGE, OK, TOGETHER, Run, World
 
-pytestmark = pytest.mark.timeout(900)  # half a minute of work, which a busy machine may make several of
+pytestmark = pytest.mark.timeout(900)  # half a minute of work, and several on a busy machine
 
 PLACES = [("t", 0), ("t", 1), ("u", 0)]
 
@@ -26,11 +26,11 @@ Polled = tuple["str | None", list[tuple[tuple[str, int], str]]]
 chance = random.Random(1)
 scripts = [[chance.randrange(100) for _ in range(chance.randrange(5))] for _ in range(5000)]
 acts = st.sampled_from(sorted(scripts, key=len))
-"""What happens one after the other, drawn at once: that is most of what a step costs."""
+"""A script of events, drawn at once, because drawing is most of a step's cost."""
 
 
 class SourceMachine(RuleBasedStateMachine):
-    """Runs of one source task, one after the other, in a world that gets on with its own affairs."""
+    """Successive runs of one source task in a world where events happen at any time."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -61,17 +61,17 @@ class SourceMachine(RuleBasedStateMachine):
         """Start a run."""
         return Run(self.world, wants_records=self.wants_records)
 
-    # What may happen at any time, also while the loop waits ---------------------------------------------------
+    # Events at any time, also while the loop waits ---------------------------------------------------------------
 
     def play(self) -> None:
-        """Let the next act of the script happen."""
+        """Run the next event of the script."""
         if self.script:
             number = self.script.pop()
             happenings = self.happenings()
             happenings[number % len(happenings)]()
 
     def happenings(self) -> list[Callable[[], None]]:
-        """Return what may happen now, the likely more than once."""
+        """Return the possible events; likely ones occur more than once."""
         run, producer = self.run, self.run.producer
         busy = [place for place in PLACES if producer.lines.get(place)]
         answers = [lambda place=place, most=most: producer.answer(place, most) for place in busy for most in (1, 2, 9)]
@@ -95,7 +95,7 @@ class SourceMachine(RuleBasedStateMachine):
         return answers * 2 + usual * 3 + odd + bad
 
     def stand_still(self) -> None:
-        """Let the process stand still for longer than any host is waited for."""
+        """Suspend the process for longer than it waits for any host."""
         self.world.now += 60.0
 
     # The rules ------------------------------------------------------------------------------------------------
@@ -110,7 +110,7 @@ class SourceMachine(RuleBasedStateMachine):
     @precondition(lambda self: not self.run.is_over)
     @rule(script=acts)
     def turn(self, script: list[int]) -> None:
-        """The loop goes round, and things happen while it waits."""
+        """The loop runs a round, and events happen while it waits."""
         self.script = [*script]
         self.run.turn()
         self.script = []
@@ -118,14 +118,14 @@ class SourceMachine(RuleBasedStateMachine):
     @precondition(lambda self: not self.run.is_over and self.run.may_poll)
     @rule(polled=parts, alternate=st.booleans(), script=acts)
     def poll_and_turn(self, polled: list[Polled], alternate: bool, script: list[int]) -> None:
-        """The loop gets what the task returned."""
+        """The loop receives the task's records."""
         self.poll(polled, alternate)
         self.turn(script)
 
     @precondition(lambda self: not self.run.is_over)
     @rule(number=st.integers(0, 99))
     def happen(self, number: int) -> None:
-        """Something happens between two rounds."""
+        """An event happens between two rounds."""
         self.script = [number]
         self.play()
 
@@ -145,7 +145,7 @@ class SourceMachine(RuleBasedStateMachine):
     @precondition(lambda self: self.run.is_over or len(self.run.handed) > 5)
     @rule(script=acts)
     def restart(self, script: list[int]) -> None:
-        """The run is killed, unless it is over, and another one begins where the stored positions say."""
+        """The run is killed unless it has ended, and another one starts at the stored positions."""
         run = self.run
         if not run.is_over:
             for number in script:
@@ -161,7 +161,7 @@ class SourceMachine(RuleBasedStateMachine):
 
     @invariant()
     def no_position_passes_a_gap(self) -> None:
-        """Up to a stored position every record is written, filtered or tolerated for its own sake (2, 3)."""
+        """Up to a stored position every record is written, filtered or a tolerated failure (2, 3)."""
         if not hasattr(self, "world"):
             return
         written = {record[:2] for log in self.world.log.values() for record in log}
@@ -187,13 +187,13 @@ class SourceMachine(RuleBasedStateMachine):
                 is_stored = record.number <= self.world.stored.get(record.source, 0)
                 if record[:2] not in seen and is_stored and record[:2] not in self.world.excused:
                     last.setdefault(record.source, []).append(record.number)
-                seen.add(record[:2])  # whatever its fate was, which somebody may have mended since
+                seen.add(record[:2])  # whatever its fate was, which somebody may have corrected since
             for numbers in last.values():
                 assert numbers == sorted(numbers, reverse=True), f"out of order: {numbers[::-1]}"
 
     @invariant()
     def a_task_is_told_the_truth(self) -> None:
-        """``commit_record`` comes once for a record, with the place it has, or without one when it has none."""
+        """``commit_record`` is called once for a record, with its place in the topic, or without one."""
         if not hasattr(self, "world"):
             return
         for number, place in list(self.run.stage.told.items())[self.told :]:
@@ -208,12 +208,12 @@ class SourceMachine(RuleBasedStateMachine):
 
     @invariant()
     def told_topics_have_records(self) -> None:
-        """A topic is active when something of it was acknowledged, so there is something in it."""
+        """A topic is active after its first acknowledged record, so it has records."""
         if hasattr(self, "world"):
             assert set(self.run.link.topics) <= {topic for (topic, _), log in self.world.log.items() if log}
 
     def can_go_well(self) -> bool:
-        """Return whether there is a run that nothing keeps from bringing all that was polled to its end."""
+        """Return whether a run exists that can complete everything that was polled."""
         if not hasattr(self, "world"):
             return False
         run = self.run
@@ -221,7 +221,7 @@ class SourceMachine(RuleBasedStateMachine):
         return is_sound and not run.is_over and run.stage.hold is None
 
     def teardown(self) -> None:
-        """When all goes well from now on, everything that was polled is written, stored and told."""
+        """Without further faults, everything that was polled is written, stored and reported."""
         if not self.can_go_well():
             return
         run, self.script = self.run, []
@@ -248,7 +248,7 @@ class SourceMachine(RuleBasedStateMachine):
             assert len(run.stage.told) == len(run.handed), "the task does not know of every record"
 
     def answer_all(self) -> None:
-        """Let broker and stage answer everything."""
+        """Let broker and stage answer all requests."""
         self.run.answer_hold()
         for place in PLACES:
             if self.run.producer.lines.get(place):

@@ -73,11 +73,11 @@ class PluginDirectory:
         """Newly rejected bundles, logged once a second scan finds them unchanged: they may still be being copied."""
         self._lock = threading.Lock()
         self.environments = environments
-        self._heard: Callable[[frozenset[str]], None] = lambda classes: None
+        self._listener: Callable[[frozenset[str]], None] = lambda classes: None
 
-    def subscribe(self, heard: Callable[[frozenset[str]], None]) -> None:
+    def subscribe(self, listener: Callable[[frozenset[str]], None]) -> None:
         """Set the callback for classes whose plugins changed; it runs on the scanning thread and must not block."""
-        self._heard = heard
+        self._listener = listener
 
     @property
     def catalogue(self) -> Catalogue:
@@ -96,8 +96,8 @@ class PluginDirectory:
                 refused, self._refused = self._refused, ()
                 _warn(refused)
                 return
-            told = {*before.rejected, *before.shadowed} - {*self._refused}
-            self._refused = tuple(each for each in (*found.rejected, *found.shadowed) if each not in told)
+            reported = {*before.rejected, *before.shadowed} - {*self._refused}
+            self._refused = tuple(each for each in (*found.rejected, *found.shadowed) if each not in reported)
             now, then = ({_identity(each): each for each in known.plugins} for known in (found, before))
             changed = {each.class_name for each in now.keys() ^ then.keys()}
             gone = [then[each] for each in then.keys() - now.keys()]
@@ -106,7 +106,7 @@ class PluginDirectory:
             self._lost = tuple(dict.fromkeys(lost))
         _tell(before, found)
         if changed:
-            self._heard(frozenset(changed))
+            self._listener(frozenset(changed))
 
     def connector(self, config: Mapping[str, str | None]) -> Plugin:
         """Return the connector that a configuration names.

@@ -40,8 +40,8 @@ class StagePool:
     ) -> StagedConnector:
         """Return a new instance of a connector; ``seconds`` limits each of its calls."""
 
-        def enter(is_apart: bool, *heard: Callable[..., Any]) -> PluginStage:
-            return self._enter(environment, plugin.class_name, is_apart, *heard)
+        def enter(is_apart: bool, *listeners: Callable[..., Any]) -> PluginStage:
+            return self._enter(environment, plugin.class_name, is_apart, *listeners)
 
         return StagedConnector(plugin, seconds, sharing_history, enter)
 
@@ -79,13 +79,15 @@ class StagePool:
         """End all processes, even those whose connector hangs in a call."""
         self._processes.close()
 
-    def _enter(self, environment: Environment, name: str, is_apart: bool, *heard: Callable[..., Any]) -> PluginStage:
+    def _enter(
+        self, environment: Environment, name: str, is_apart: bool, *listeners: Callable[..., Any]
+    ) -> PluginStage:
         if is_apart:
-            return PluginStage(self._processes.keep(PluginProcess(environment, name)), *heard)
+            return PluginStage(self._processes.keep(PluginProcess(environment, name)), *listeners)
         while True:
             process = self._processes.open(environment, name)
             with contextlib.suppress(ProcessFull):
-                return PluginStage(process, *heard)
+                return PluginStage(process, *listeners)
 
 
 def _keep_versions(plugin: Plugin, stage: PluginStage) -> None:

@@ -62,12 +62,12 @@ class AliasKeys:
 
     def add_to(self, definition: ConfigDef) -> dict[str, ConfigValue]:
         """Add the keys of all transformations and predicates; return the values that their plugins validated."""
-        told: dict[str, ConfigValue] = {}
+        values: dict[str, ConfigValue] = {}
         for kind in KINDS:
             aliases = parse_type(kind.listed_in, self._config.get(kind.listed_in), ConfigType.LIST) or []
             for alias in dict.fromkeys(aliases):
-                told.update(self._add_alias(definition, kind, alias))
-        return told
+                values.update(self._add_alias(definition, kind, alias))
+        return values
 
     def _add_alias(self, definition: ConfigDef, kind: Kind, alias: str) -> dict[str, ConfigValue]:
         prefix, group = f"{kind.listed_in}.{alias}.", f"{kind.group}: {alias}"
@@ -110,7 +110,7 @@ class AliasKeys:
             keys.add(key)
         definition.embed(prefix, group, 2, keys)
         names = [prefix + key.name for key in mine]
-        return {name: validated.told[name] for name in names if name in validated.told}
+        return {name: validated.checked[name] for name in names if name in validated.checked}
 
     def _version_parts(self, name: str | None, type_: PluginType) -> dict[str, Any]:
         parts = self._maker.version_parts(name, type_, name)

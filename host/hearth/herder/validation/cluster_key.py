@@ -54,16 +54,16 @@ def _check(value: ConfigValue, ask: Callable[[], str | None], against: Callable[
         message = against(ask())
     except ConnectError as error:
         log.error("the connector did not answer whether %s may be %r: %s", value.name, value.value, error)
-        told = getattr(error, "info", error)
-        text = str(getattr(told, "message", told)).strip()
+        info = getattr(error, "info", error)
+        text = str(getattr(info, "message", info)).strip()
         message = "An unexpected error occurred during validation"
         message += f": {text}" if text else "; please see the worker logs for more details."
     if message is not None:
         value.add_error_message(message)
 
 
-def _against_support(told: str | None) -> str | None:
-    if told is None:
+def _against_support(answer: str | None) -> str | None:
+    if answer is None:
         return (
             "The connector does not implement the API required for preflight validation of exactly-once source "
             "support. Please consult the documentation for the connector to determine whether it supports "
@@ -71,21 +71,21 @@ def _against_support(told: str | None) -> str | None:
             f'"{_REQUESTED}" for this property (which will disable this preflight check and allow the connector to be '
             "created)."
         )
-    if told == ExactlyOnceSupport.UNSUPPORTED.value:
+    if answer == ExactlyOnceSupport.UNSUPPORTED.value:
         return "The connector does not support exactly-once semantics with the provided configuration."
-    if told != ExactlyOnceSupport.SUPPORTED.value:
-        raise ConnectError(f"Unexpected value returned from SourceConnector::exactlyOnceSupport: {told}")
+    if answer != ExactlyOnceSupport.SUPPORTED.value:
+        raise ConnectError(f"Unexpected value returned from SourceConnector::exactlyOnceSupport: {answer}")
     return None
 
 
-def _against_boundaries(told: str | None) -> str | None:
-    if told is None:
+def _against_boundaries(answer: str | None) -> str | None:
+    if answer is None:
         return (
             "This connector has returned a null value from its canDefineTransactionBoundaries method, which is not "
             "permitted. The connector will be treated as if it cannot define its own transaction boundaries, and "
             f"cannot be configured with '{BOUNDARY_KEY}' set to '{TransactionBoundary.CONNECTOR}'."
         )
-    if told != ConnectorTransactionBoundaries.SUPPORTED.value:
+    if answer != ConnectorTransactionBoundaries.SUPPORTED.value:
         return (
             "The connector does not support connector-defined transaction boundaries with the given configuration. "
             "Please reconfigure it to use a different transaction boundary definition."

@@ -88,17 +88,17 @@ class ConfigWarnings:
             prefix = override_prefix(client)
             written = self._written(prefix)
             try:
-                told = _translated(client, worker, self._config, name)
-                find_token_provider(told.config, self._directory, written)
+                translation = _translated(client, worker, self._config, name)
+                find_token_provider(translation.config, self._directory, written)
             except ConfigError as error:
                 key, _, text = str(error).partition(": ")
                 is_of_key = key.startswith(prefix)
                 found.append(ConfigWarning(*(key, text) if is_of_key else (prefix, str(error)), is_of_client=True))
             else:
-                said = (each.partition(": ") for each in told.warnings if each.startswith(prefix))
-                found += [ConfigWarning(key, text, is_of_client=True) for key, _, text in said]
-                if access_of(told.config) != access_of(_translated(client, worker, {}, name).config):
-                    found += _of_access(told.config, prefix)
+                warnings = (each.partition(": ") for each in translation.warnings if each.startswith(prefix))
+                found += [ConfigWarning(key, text, is_of_client=True) for key, _, text in warnings]
+                if access_of(translation.config) != access_of(_translated(client, worker, {}, name).config):
+                    found += _of_access(translation.config, prefix)
         return found
 
     def _written(self, prefix: str) -> Callable[[str], str]:

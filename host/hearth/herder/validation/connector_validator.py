@@ -132,16 +132,16 @@ class ConnectorValidator:
         maker = self._maker if worker is self._worker else DefinitionMaker(self._directory, worker)
         plugins = PluginValidator(self._directory, self._describer, self._pool, worker, config)
         _check_kept(worker, config)
-        said = self._said(plugin, config)
+        own = self._own_section(plugin, config)
         definition = maker.definition(plugin.type, config)
         complaints |= _complaints(worker, config)
-        told = AliasKeys(self._directory, maker, plugins, config).add_to(definition)
-        values = _framework_values(plugin, definition, config, {**told, **complaints})
+        of_aliases = AliasKeys(self._directory, maker, plugins, config).add_to(definition)
+        values = _framework_values(plugin, definition, config, {**of_aliases, **complaints})
         maker.check_versions(config, values)
         if isinstance(worker, DistributedConfig):
             check_cluster_keys(worker, plugin, config, values, self._transactions(plugin, config))
         converters = self._converters(config, values, plugins)  # may add errors to the keys that name them
-        connector = connector_section(definition, values, *said)
+        connector = connector_section(definition, values, *own)
         return merge(class_name, [connector, *self._overrides(plugin, config), *converters])
 
     def plugin_keys(self, name: str, version: str | None) -> list[dict[str, Any]]:
@@ -191,7 +191,7 @@ class ConnectorValidator:
                 values[name].add_error_message(str(error))
         return connector_section(definition, _without_nulls(config, values), [], [])
 
-    def _said(self, plugin: Plugin, config: Config) -> tuple[list[Any], list[Any]]:
+    def _own_section(self, plugin: Plugin, config: Config) -> tuple[list[Any], list[Any]]:
         """Return the connector's own keys and values."""
         answer = self._ask(plugin, config, lambda stage, seconds: stage.validate(plugin, config, seconds))
         if answer.definitions is None:
@@ -270,10 +270,10 @@ def _check_kept(worker: WorkerConfig, config: Config) -> None:
 
 
 def _framework_values(
-    plugin: Plugin, definition: ConfigDef, config: Config, told: Mapping[str, ConfigValue]
+    plugin: Plugin, definition: ConfigDef, config: Config, of_aliases: Mapping[str, ConfigValue]
 ) -> dict[str, ConfigValue]:
     """Return the values of the framework's keys with their errors, including those between keys."""
-    values = {**definition.validate_all(config), **told}
+    values = {**definition.validate_all(config), **of_aliases}
     if plugin.type is PluginType.SINK:
         check_topics(config, values)
     return _without_nulls(config, values)

@@ -29,14 +29,14 @@ class ValidatedPlugin:
     """The keys of a plugin, and its results if its checks ran in another process."""
 
     definition: ConfigDef
-    told: Mapping[str, ConfigValue] = field(default_factory=dict)
+    checked: Mapping[str, ConfigValue] = field(default_factory=dict)
 
     def validate(self, config: Mapping[str, Any]) -> list[ConfigValue]:
         """Return the values of the settings with their errors, under the plugin's own key names.
 
         The order is Kafka Connect's, which keeps the results in a HashMap.
         """
-        return list(hash_ordered(self.told or self.definition.validate_all(config)).values())
+        return list(hash_ordered(self.checked or self.definition.validate_all(config)).values())
 
 
 class PluginValidator:

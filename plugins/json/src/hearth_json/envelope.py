@@ -267,12 +267,12 @@ def _told_apart(start: Branch | None, data: Any) -> Iterator[Any]:
         if at is None:
             yield places
             continue
-        told = content[np.minimum(begins[places] + at.place, last)]
+        found = content[np.minimum(begins[places] + at.place, last)]
         for byte, way in at.ways.items():
-            taken = told == byte
+            taken = found == byte
             if taken.any():
                 todo.append((way, places[taken]))
-                places, told = places[~taken], told[~taken]
+                places, found = places[~taken], found[~taken]
         if len(places):
             yield places
 

@@ -64,15 +64,15 @@ def parameter(schema: Schema, name: str) -> str | None:
 
 def number(schema: Schema, name: str, least: int) -> int | None:
     """Return an integer parameter, or None; raise DataError if it is invalid or too small."""
-    told = parameter(schema, name)
-    if told is None:
+    text = parameter(schema, name)
+    if text is None:
         return None
     try:
-        found = int(told)
+        found = int(text)
     except ValueError as error:
-        raise DataError(f"parameter {name} of a schema is not a whole number: {told!r}") from error
+        raise DataError(f"parameter {name} of a schema is not a whole number: {text!r}") from error
     if found < least:
-        raise DataError(f"parameter {name} of a schema is less than {least}: {told!r}")
+        raise DataError(f"parameter {name} of a schema is less than {least}: {text!r}")
     return found
 
 

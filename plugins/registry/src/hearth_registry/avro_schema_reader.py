@@ -336,10 +336,10 @@ def _is_number(value: Any) -> TypeGuard[int | float]:
 
 def _with_parameters(schema: Schema, parameters: Mapping[str, Any]) -> Schema:
     """Return a schema with the parameters of a field added."""
-    told = {key: str(value) for key, value in parameters.items()}
+    texts = {key: str(value) for key, value in parameters.items()}
     if isinstance(schema, SchemaReference):
-        return schema.with_parameters(told)
-    return schema.replaced(parameters={**(schema.parameters or {}), **told})
+        return schema.with_parameters(texts)
+    return schema.replaced(parameters={**(schema.parameters or {}), **texts})
 
 
 def _set_version(builder: SchemaBuilder, own: Any, version: int | None) -> None:

@@ -207,9 +207,9 @@ class _Making:
 
     def _put_parameters(self, props: dict[str, Any], schema: Schema) -> None:
         hidden = () if self._is_old else (an.FIELD_DEFAULT,)
-        told = {name: value for name, value in (schema.parameters or {}).items() if name not in hidden}
-        if told:
-            props[an.PARAMETERS_PROP] = told
+        shown = {name: value for name, value in (schema.parameters or {}).items() if name not in hidden}
+        if shown:
+            props[an.PARAMETERS_PROP] = shown
 
     def _own_default(self, schema: Schema) -> Any:
         """Return the default of a schema as JSON; raise DataError if it is not valid for the schema."""

@@ -11,28 +11,28 @@ class AvroSettings(RegistrySettings):
 
     connect_meta_data: bool = key(
         "connect.meta.data", default=True, importance=Importance.LOW,
-        doc="Whether what Avro has no word for (names, versions, docs, ...) is written as properties, and read.",
+        doc="Whether to write and read what Avro cannot express (names, versions, docs, ...) as properties.",
     )  # fmt: skip
     enhanced_avro_schema_support: bool = key(
         "enhanced.avro.schema.support", default=False,
-        doc="Whether texts that were Avro enums become these again, and fields of unions have full names.",
+        doc="Whether strings that were Avro enums become enums again, and union fields have full names.",
     )  # fmt: skip
     scrub_invalid_names: bool = key(
-        "scrub.invalid.names", default=False, doc="Whether names that Avro does not allow are changed."
+        "scrub.invalid.names", default=False, doc="Whether to change names that Avro does not allow."
     )  # fmt: skip
     discard_type_doc_default: bool = key(
         "discard.type.doc.default", default=False, importance=Importance.LOW,
-        doc="Whether docs and defaults are those of fields, not of types, as in old versions (deprecated).",
+        doc="Whether docs and defaults belong to fields, not types, as in old versions (deprecated).",
     )  # fmt: skip
     allow_optional_map_keys: bool = key(
         "allow.optional.map.keys", default=False, importance=Importance.LOW,
-        doc="Whether a map with optional texts as keys is an Avro map, too.",
+        doc="Whether to write a map with optional string keys as an Avro map.",
     )  # fmt: skip
     flatten_singleton_unions: bool = key(
         "flatten.singleton.unions", default=True, importance=Importance.LOW,
-        doc="Whether a union of one type is read as that type.",
+        doc="Whether to read a union of one type as that type.",
     )  # fmt: skip
     fail_on_trailing_data: bool = key(
         "avro.fail.on.trailing.data", default=False, importance=Importance.LOW,
-        doc="Whether bytes after a value are an error.",
+        doc="Whether trailing bytes after a value are an error.",
     )  # fmt: skip

@@ -121,10 +121,10 @@ class OAuthToken:
         return answer
 
 
-def _seconds(told: Any) -> float:
+def _seconds(value: Any) -> float:
     """Return the lifetime of a token; without `expires_in` it is used for one request."""
     try:
-        return float(told)
+        return float(value)
     except (TypeError, ValueError):
         return 0.0
 

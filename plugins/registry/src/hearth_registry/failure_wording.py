@@ -127,7 +127,7 @@ class Wording:
         try:
             yield
         except (SerializationError, AccessError, PassingError) as error:
-            raise self._said(error, topic, is_writing=True) from error
+            raise self._error_of(error, topic, is_writing=True) from error
 
     @contextmanager
     def reading_from(self, topic: str) -> Iterator[None]:
@@ -135,9 +135,9 @@ class Wording:
         try:
             yield
         except (SerializationError, AccessError, PassingError) as error:
-            raise self._said(error, topic, is_writing=False) from error
+            raise self._error_of(error, topic, is_writing=False) from error
 
-    def _said(self, error: ConnectError, topic: str, is_writing: bool) -> ConnectError:
+    def _error_of(self, error: ConnectError, topic: str, is_writing: bool) -> ConnectError:
         hint, error.hint = error.hint, None  # show the hint once, on the outer error
         if isinstance(error, AccessError):
             word = "JSON Schema" if self._schema_type == JSON else self.name

@@ -11,29 +11,29 @@ class JsonSchemaSettings(RegistrySettings):
 
     additional_properties: bool = key(
         "object.additional.properties", default=True,
-        doc="Whether objects may have more members than their schema says.",
+        doc="Whether objects may have members that their schema does not define.",
     )  # fmt: skip
     optional_for_nonrequired: bool = key(
         "use.optional.for.nonrequired", default=False,
-        doc="Whether members that a schema does not require are read as optional.",
+        doc="Whether to read members that a schema does not require as optional.",
     )  # fmt: skip
     decimal_format: str = key(
         "decimal.format", default="BASE64", check=CaseInsensitiveValidString("BASE64", "NUMERIC"),
-        importance=Importance.LOW, doc="How decimals are written: as the bytes of the unscaled number, or as numbers.",
+        importance=Importance.LOW, doc="How to write decimals: as the bytes of the unscaled value, or as numbers.",
     )  # fmt: skip
     flatten_singleton_unions: bool = key(
         "flatten.singleton.unions", default=True, importance=Importance.LOW,
-        doc="Whether a union of one type is read as that type.",
+        doc="Whether to read a union of one type as that type.",
     )  # fmt: skip
     preserve_additional_properties: bool = key(
         "preserve.additional.properties", default=False, importance=Importance.LOW,
-        doc="Whether members that the schema does not know are kept, in a field of their own.",
+        doc="Whether to keep members that the schema does not define in a separate field.",
     )  # fmt: skip
     fail_invalid_schema: bool = key(
         "json.fail.invalid.schema", default=False, importance=Importance.LOW,
-        doc="Whether payloads are checked against their schema, when written and when read.",
+        doc="Whether to validate payloads against their schema when writing and reading.",
     )  # fmt: skip
     indent_output: bool = key(
         "json.indent.output", default=False, importance=Importance.LOW,
-        doc="Whether payloads are broken into lines.",
+        doc="Whether to write payloads with indentation.",
     )  # fmt: skip

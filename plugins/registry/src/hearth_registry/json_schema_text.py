@@ -194,8 +194,8 @@ def _index(index: int | None) -> _Members:
 
 
 def _connect_type(schema: Schema) -> str | None:
-    is_told = schema.type in (Type.BOOLEAN, Type.STRING, Type.ARRAY, Type.STRUCT)
-    return None if is_told else str(schema.type.value)
+    is_implied = schema.type in (Type.BOOLEAN, Type.STRING, Type.ARRAY, Type.STRUCT)
+    return None if is_implied else str(schema.type.value)
 
 
 def _default(value: Any) -> str:

@@ -21,7 +21,7 @@ from hearth_registry.payload_block import UnsuitedError, valid
 from hearth_registry.payload_cursor import Rows, Source, scattered
 from hearth_registry.proto_cell import LOGICAL, Cells, Read, begins, default_of, enum_symbols, lengths, scalar
 from hearth_registry.proto_file import REPEATED, REQUIRED, ProtoEnum, ProtoField, ProtoFile, ProtoMessage
-from hearth_registry.proto_schema_reader import is_map, is_told, union_names
+from hearth_registry.proto_schema_reader import has_null, is_map, union_names
 from hearth_registry.proto_wire import LENGTH, varint
 from hearth_registry.protobuf_setting import ProtobufSettings
 
@@ -106,7 +106,7 @@ class ProtoColumnReader:
         """Return a reader of a field that returns the default or null if it is not set."""
         wire, take = self._take(schema, each)
         type_, default = arrow_type(schema), None
-        is_null = each.oneof is not None or is_told(each, self._file, self._settings)
+        is_null = each.oneof is not None or has_null(each, self._file, self._settings)
         if not isinstance(each.kind, ProtoMessage) and not is_null:
             default = default_of(each.kind, schema)
         key = varint(each.number << 3 | wire)

@@ -166,11 +166,11 @@ def _member(index: int, make: Make) -> Make:
     """Return an encoder of a oneof member in the rows where it is the first one set."""
 
     def pieces(column: Any, rows: Any) -> list[Piece]:
-        told = [valid(column.field(number)) for number in range(column.type.num_fields)]
-        is_set = np.any(told, axis=0)
+        present = [valid(column.field(number)) for number in range(column.type.num_fields)]
+        is_set = np.any(present, axis=0)
         if not (is_set if rows is None else is_set | ~rows).all():
             raise UnsuitedError
-        chosen = told[index] & ~np.any([np.zeros(len(column), bool), *told[:index]], axis=0)
+        chosen = present[index] & ~np.any([np.zeros(len(column), bool), *present[:index]], axis=0)
         return make(column.field(index), chosen if rows is None else chosen & rows)
 
     return pieces
@@ -190,33 +190,33 @@ def _headed(target: ProtoField, made: tuple[int, Make]) -> Make:
     has_presence = target.has_presence
 
     def pieces(column: Any, rows: Any) -> list[Piece]:
-        told = rows if has_presence else _told(column, rows, target)
-        return [constant_block(key, len(column), told), *make(column, told)]
+        mask = rows if has_presence else _not_default(column, rows, target)
+        return [constant_block(key, len(column), mask), *make(column, mask)]
 
     return pieces
 
 
-def _told(column: Any, rows: Any, target: ProtoField) -> Any:
+def _not_default(column: Any, rows: Any, target: ProtoField) -> Any:
     """Return the mask of rows whose value is not the type's default."""
     if pa.types.is_string(column.type) or pa.types.is_binary(column.type):
         if isinstance(target.kind, ProtoEnum):
             first = target.kind.values[0][0] if target.kind.values else ""
-            told = pc.fill_null(pc.not_equal(column, pa.scalar(first, column.type)), False)
-            told = told.to_numpy(zero_copy_only=False)
+            mask = pc.fill_null(pc.not_equal(column, pa.scalar(first, column.type)), False)
+            mask = mask.to_numpy(zero_copy_only=False)
         else:
-            told = np.diff(column_offsets(column)) > 0
+            mask = np.diff(column_offsets(column)) > 0
     elif pa.types.is_boolean(column.type):
-        told = numbers_of(column.cast(pa.uint8())) != 0
+        mask = numbers_of(column.cast(pa.uint8())) != 0
     else:
         values = numbers_of(column)
-        told = values != 0
+        mask = values != 0
         if values.dtype.kind == "f":
-            told = told | np.signbit(values)
+            mask = mask | np.signbit(values)
         elif isinstance(target.kind, ProtoEnum):
-            told = values != (target.kind.values[0][1] if target.kind.values else 0)
+            mask = values != (target.kind.values[0][1] if target.kind.values else 0)
     if rows is not None:
-        told = told & rows
-    return None if told.all() else told
+        mask = mask & rows
+    return None if mask.all() else mask
 
 
 def column_offsets(column: Any) -> Any:
@@ -288,10 +288,10 @@ def _as_message(number: int, make: Make, is_left_out: bool = False) -> Make:
     def pieces(column: Any, rows: Any) -> list[Piece]:
         content = joined(make(column, rows), len(column))
         content, sizes = contents_of(content, rows)
-        told = rows
+        mask = rows
         if is_left_out:
-            told = sizes > 0 if rows is None else (sizes > 0) & rows
-        head = [constant_block(key, len(column), told), varint_block(sizes.astype(np.uint64), told)]
+            mask = sizes > 0 if rows is None else (sizes > 0) & rows
+        head = [constant_block(key, len(column), mask), varint_block(sizes.astype(np.uint64), mask)]
         return [*head, content]
 
     return pieces
@@ -326,10 +326,10 @@ def _whole(*columns: Any) -> list[Piece]:
     return [
         piece
         for number, (values, rows) in enumerate(columns, 1)
-        for told in [values != 0 if rows is None else (values != 0) & rows]
+        for mask in [values != 0 if rows is None else (values != 0) & rows]
         for piece in (
-            constant_block(bytes([number << 3]), len(values), told),
-            varint_block(values.astype(np.int64).view(np.uint64), told),
+            constant_block(bytes([number << 3]), len(values), mask),
+            varint_block(values.astype(np.int64).view(np.uint64), mask),
         )
     ]
 
@@ -354,7 +354,7 @@ def _timestamps(column: Any, rows: Any) -> list[Piece]:
 
 def _decimals(scale: int) -> Make:
     """Return an encoder of decimals of up to 18 digits, with minimal unscaled numbers."""
-    told = b"" if scale == 0 else b"\x18" + varint(scale & _NEGATIVE)
+    suffix = b"" if scale == 0 else b"\x18" + varint(scale & _NEGATIVE)
 
     def pieces(column: Any, rows: Any) -> list[Piece]:
         column, sizes = contents_of(column, rows)
@@ -364,7 +364,7 @@ def _decimals(scale: int) -> Make:
         return [
             constant_block(b"\x0a", length, rows), varint_block(sizes.astype(np.uint64), rows), column,
             constant_block(b"\x10", length, rows), varint_block(precision.astype(np.uint64), rows),
-            constant_block(told, length, rows),
+            constant_block(suffix, length, rows),
         ]  # fmt: skip
 
     return pieces

@@ -126,8 +126,8 @@ class ProtoFile:
         if kind is None:
             raise PayloadError(f'"{message.full_name}.{each.name}": "{each.type}" is not defined')
         each.kind = kind
-        is_told = each.label == OPTIONAL or self.syntax == PROTO2 or each.oneof is not None
-        each.has_presence = each.label != REPEATED and (is_told or isinstance(kind, ProtoMessage))
+        is_tracked = each.label == OPTIONAL or self.syntax == PROTO2 or each.oneof is not None
+        each.has_presence = each.label != REPEATED and (is_tracked or isinstance(kind, ProtoMessage))
         if each.is_packed is None:
             each.is_packed = self.syntax != PROTO2
 

@@ -32,8 +32,8 @@ _WRAPPER_OPTIONS = [
 def _message(name: str, *fields: str) -> ProtoMessage:
     """Return a message; a field is given as `TYPE NAME NUMBER`, optionally prefixed with `repeated`."""
     message = ProtoMessage(name)
-    for told in fields:
-        *label, type_, field, number = told.split()
+    for text in fields:
+        *label, type_, field, number = text.split()
         message.fields.append(ProtoField(field, type_, int(number), label[0] if label else None))
     return message
 
@@ -66,9 +66,9 @@ def _struct() -> ProtoFile:
 
 def _options(java: str, name: str, go: str = "", arenas: bool = False, prefix: str = "", sharp: str = "") -> Any:
     """Return the options of a file in number order."""
-    told = [("java_package", java), ("java_outer_classname", name), ("java_multiple_files", None), ("go_package", go)]
-    told += [("cc_enable_arenas", None if arenas else ""), ("objc_class_prefix", prefix), ("csharp_namespace", sharp)]
-    return [(key, "true" if text is None else f'"{text}"') for key, text in told if text != ""]
+    found = [("java_package", java), ("java_outer_classname", name), ("java_multiple_files", None), ("go_package", go)]
+    found += [("cc_enable_arenas", None if arenas else ""), ("objc_class_prefix", prefix), ("csharp_namespace", sharp)]
+    return [(key, "true" if text is None else f'"{text}"') for key, text in found if text != ""]
 
 
 _TYPE = "google.golang.org/genproto/googleapis/type/"

@@ -283,10 +283,10 @@ def _unquoted(text: str) -> str:
 
 
 def _unescaped(match: re.Match[str]) -> str:
-    told = match[1]
-    if told[0] in "xu" and len(told) > 1:
-        return chr(int(told[1:], 16))
-    return chr(int(told, 8)) if told[0] in "01234567" else _ESCAPED.get(told, told)
+    escape = match[1]
+    if escape[0] in "xu" and len(escape) > 1:
+        return chr(int(escape[1:], 16))
+    return chr(int(escape, 8)) if escape[0] in "01234567" else _ESCAPED.get(escape, escape)
 
 
 def _params(name: str, value: Any) -> dict[str, str]:

@@ -33,7 +33,7 @@ def is_map(field: ProtoField) -> bool:
     )
 
 
-def is_told(field: ProtoField, file: ProtoFile, settings: ProtobufSettings) -> bool:
+def has_null(field: ProtoField, file: ProtoFile, settings: ProtobufSettings) -> bool:
     """Return whether an unset field is null although its type has a default."""
     return _is_optional(field, file) and (file.syntax != "proto2" or settings.optional_for_proto2)
 

@@ -170,8 +170,8 @@ class _File:
         """Return the type of a field; declare or import what it requires."""
         type_ = _LOGICAL.get(schema.name)
         if type_ == known.DECIMAL:
-            told = {"precision": parameter(schema, PRECISION), "scale": parameter(schema, Decimal.SCALE_FIELD)}
-            params.update((key, text) for key, text in told.items() if text is not None)
+            numbers = {"precision": parameter(schema, PRECISION), "scale": parameter(schema, Decimal.SCALE_FIELD)}
+            params.update((key, text) for key, text in numbers.items() if text is not None)
         if type_ is None and schema.type is Type.STRUCT and schema.name == "org.apache.kafka.connect.data.Variant":
             type_ = known.VARIANT
         if type_ is not None:
@@ -226,8 +226,8 @@ class _File:
             parameters = (schema.parameters or {}).items()
             values = [(key[len(prefix) :], _number(text)) for key, text in parameters if key.startswith(prefix)]
             message.enums.append(ProtoEnum(_checked(name), values))
-        told = parameter(schema, ANY_ENUM) if schema.type is Type.STRING else None
-        return told or parameter(schema, ENUM) or name
+        any_enum = parameter(schema, ANY_ENUM) if schema.type is Type.STRING else None
+        return any_enum or parameter(schema, ENUM) or name
 
     def scalar(self, schema: Schema, in_oneof: bool, params: dict[str, str]) -> str:
         type_ = _SCALARS[schema.type]

@@ -61,8 +61,8 @@ def _field(each: ProtoField) -> str:
         options.append(f"(confluent.field_meta) = {{\n  params: [\n{_params(each.params)}  ]\n}}")
     if each.json_name is not None:
         options.append(f'json_name = "{each.json_name}"')
-    told = f" [{', '.join(options)}]" if options else ""
-    return f"{label}{each.type} {each.name} = {each.number}{told};\n"
+    suffix = f" [{', '.join(options)}]" if options else ""
+    return f"{label}{each.type} {each.name} = {each.number}{suffix};\n"
 
 
 def _params(params: object) -> str:

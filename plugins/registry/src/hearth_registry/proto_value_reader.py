@@ -10,7 +10,7 @@ from hearth_api import DataError, Schema, Struct, Type
 from hearth_api.java import hash_ordered, wrap
 from hearth_registry.proto_file import REPEATED, REQUIRED, ProtoEnum, ProtoField, ProtoFile, ProtoMessage
 from hearth_registry.proto_logical import READERS, Read
-from hearth_registry.proto_schema_reader import is_map, is_told, union_names
+from hearth_registry.proto_schema_reader import has_null, is_map, union_names
 from hearth_registry.proto_wire import (
     DEEPEST,
     DEFAULTS,
@@ -181,7 +181,7 @@ class ProtoValueReader:
         if isinstance(each.kind, ProtoMessage):
             is_made = self._settings.generate_struct_for_nulls and each.oneof is None
             return (lambda: convert(b"")) if is_made else None
-        is_null = each.oneof is not None or is_told(each, self._file, self._settings)
+        is_null = each.oneof is not None or has_null(each, self._file, self._settings)
         if is_null and not self._settings.generate_struct_for_nulls:
             return None
         if is_null and each.oneof is not None:
@@ -319,18 +319,18 @@ def _symbols(enum: ProtoEnum) -> Callable[[Any], Any]:
 
 def _default(each: ProtoField) -> Any:
     """Return the value of an unset field."""
-    kind, told = each.kind, each.default
+    kind, default = each.kind, each.default
     if isinstance(kind, ProtoMessage):
         return b""
     if isinstance(kind, ProtoEnum):
-        return dict(kind.values).get(told or "", kind.values[0][1] if kind.values else 0)
-    if told is None:
+        return dict(kind.values).get(default or "", kind.values[0][1] if kind.values else 0)
+    if default is None:
         return DEFAULTS[kind]
     if kind in ("string", "bytes"):
-        return told if kind == "string" else told.encode("latin-1", "replace")
+        return default if kind == "string" else default.encode("latin-1", "replace")
     if kind == "bool":
-        return told == "true"
+        return default == "true"
     try:
-        return float(told) if kind in ("double", "float") else int(told, 0)
+        return float(default) if kind in ("double", "float") else int(default, 0)
     except ValueError:
         return DEFAULTS[kind]

@@ -174,8 +174,8 @@ class ProtoValueWriter:
                 return encode(value)
             number = numbers.get(value) if isinstance(value, str) else None
             if number is None:
-                told = word.parameter(schema, name) or enum.name
-                raise DataError(f"Invalid value for enum {told}: {value!r}")
+                enum_name = word.parameter(schema, name) or enum.name
+                raise DataError(f"Invalid value for enum {enum_name}: {value!r}")
             return encode(number)
 
         return write

@@ -77,13 +77,13 @@ def loaded(text: str, references: Mapping[str, str]) -> ProtoFile:
     def load(path: str) -> None:
         if path in files:
             return
-        told = references.get(path)
-        if told is None:
+        imported = references.get(path)
+        if imported is None:
             if path not in known.KNOWN:
                 raise PayloadError(f"Protobuf schema imports {path!r}, which is not among its references")
             files[path] = known.KNOWN[path]
             return
-        file = files[path] = parse_proto(told)
+        file = files[path] = parse_proto(imported)
         imports = [*file.imports, *file.public_imports]
         for each in imports:
             load(each)

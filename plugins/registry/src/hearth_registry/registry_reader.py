@@ -127,10 +127,10 @@ class RegistryReader(RegistrySide):
     def _schema_id(self, data: bytes, headers: Headers | None) -> tuple[SchemaId, int]:
         """Return the schema of a record from its last id header, or from the prefix."""
         try:
-            said = self._said(headers)
-            if said is None:
+            prefix = self._id_header(headers)
+            if prefix is None:
                 return self.prefix(data)
-            return read_prefix(self._form.schema_type, said, self._has_indexes)[0], 0
+            return read_prefix(self._form.schema_type, prefix, self._has_indexes)[0], 0
         except PrefixError as error:
             hint = "these bytes have no schema's id before them: look which converter or serializer wrote them"
             inner = SerializationError("Error deserializing schema ID", hint=hint)
@@ -140,7 +140,7 @@ class RegistryReader(RegistrySide):
             nobody = SchemaId(self._form.schema_type)
             raise SerializationError(self._wording.reading_payload(nobody), hint=hint) from inner
 
-    def _said(self, headers: Headers | None) -> bytes | None:
+    def _id_header(self, headers: Headers | None) -> bytes | None:
         if self.header is None or headers is None:
             return None
         values = [each.value for each in headers if each.key == self.header and each.value is not None]

@@ -114,194 +114,192 @@ class RegistrySettings(Settings):
 
     urls: list[str] = key(
         URL, importance=Importance.HIGH, check=ValidList(empty_allowed=False),
-        doc="Addresses of the registry, tried one after the other. mock://SCOPE is one in memory, of that name.",
+        doc="Addresses of the registry, tried in order. mock://SCOPE is an in-memory registry of that name.",
     )  # fmt: skip
     randomize: bool = key(
         "schema.registry.url.randomize", default=False, importance=Importance.LOW,
-        doc="Whether to begin with any of the addresses instead of the first.",
+        doc="Whether to start with a random address instead of the first.",
     )  # fmt: skip
     auto_register: bool = key(
         "auto.register.schemas", default=True,
-        doc="Whether schemas of values that are written are registered; goes before all other choices of a schema.",
+        doc="Whether to register the schemas of written values; overrides every other choice of a schema.",
     )  # fmt: skip
     use_schema_id: int = key(
-        "use.schema.id", default=-1, importance=Importance.LOW, doc="The id of the schema to write and read with."
+        "use.schema.id", default=-1, importance=Importance.LOW, doc="The id of the schema for writing and reading."
     )
     use_schema_guid: str | None = key(
         "use.schema.guid", default=None, importance=Importance.LOW,
-        doc="The GUID of the schema to write and read with.",
+        doc="The GUID of the schema for writing and reading.",
     )  # fmt: skip
     id_compatibility_strict: bool = key(
         "id.compatibility.strict", default=True, importance=Importance.LOW,
-        doc="Whether the schema chosen by use.schema.id has to be able to read the value's own.",
+        doc="Whether the schema of use.schema.id must be able to read the value's own schema.",
     )  # fmt: skip
     use_latest_with_metadata: str | None = key(
         "use.latest.with.metadata", default=None, importance=Importance.LOW,
-        doc="KEY=VALUE,...: the latest version whose metadata has these is used, as with use.latest.version.",
+        doc="KEY=VALUE,...: use the latest version with this metadata, as with use.latest.version.",
     )  # fmt: skip
     use_latest_version: bool = key(
         "use.latest.version", default=False, importance=Importance.LOW,
-        doc="Whether to write with the latest version of the subject, and to read as that version.",
+        doc="Whether to write with the latest version of the subject, and to convert what is read to it.",
     )  # fmt: skip
     latest_compatibility_strict: bool = key(
         "latest.compatibility.strict", default=True, importance=Importance.LOW,
-        doc="Whether the latest version has to be able to read the value's own schema; for writing.",
+        doc="Whether the latest version must be able to read the value's own schema, when writing.",
     )  # fmt: skip
     latest_cache_size: int = key(
         "latest.cache.size", default=1000, check=_SOME, importance=Importance.LOW,
-        doc="How many latest versions are remembered.",
+        doc="The maximum number of cached latest versions.",
     )  # fmt: skip
     latest_cache_ttl: int = key(
         "latest.cache.ttl.sec", default=-1, importance=Importance.LOW,
-        doc="For how many seconds a latest version is remembered; -1 is for good in the converter, 60 in its client.",
+        doc="How many seconds a latest version is cached; -1 means forever in the converter and 60 in its client.",
     )  # fmt: skip
-    normalize: bool = key(
-        "normalize.schemas", default=False, doc="Whether the registry is asked to normalize the schemas it is given."
-    )
+    normalize: bool = key("normalize.schemas", default=False, doc="Whether the registry normalizes the schemas.")
     propagate_tags: bool = key(
         "propagate.schema.tags", default=False, importance=Importance.LOW,
-        doc="Whether the registry is asked to take over the tags of the version before.",
+        doc="Whether the registry copies the tags of the previous version.",
     )  # fmt: skip
     schema_format: str | None = key(
         "schema.format", default=None, importance=Importance.LOW,
-        doc="How schemas of Protobuf are registered: ignore_extensions leaves Confluent's own options out.",
+        doc="How Protobuf schemas are registered: ignore_extensions omits Confluent's own options.",
     )  # fmt: skip
     max_schemas: int = key(
         "max.schemas.per.subject", default=1000, check=Range.at_least(1), importance=Importance.LOW,
-        doc="How many schemas of a subject the client remembers.",
+        doc="The maximum number of cached schemas of a subject.",
     )  # fmt: skip
     key_strategy: str = key(
         "key.subject.name.strategy", type=ConfigType.CLASS, default=STRATEGIES + "AssociatedNameStrategy",
-        check=_STRATEGY, doc="How the subject of keys is found.",
+        check=_STRATEGY, doc="The strategy that determines the subject of keys.",
     )  # fmt: skip
     value_strategy: str = key(
         "value.subject.name.strategy", type=ConfigType.CLASS, default=STRATEGIES + "AssociatedNameStrategy",
-        check=_STRATEGY, doc="How the subject of values is found.",
+        check=_STRATEGY, doc="The strategy that determines the subject of values.",
     )  # fmt: skip
     association_cluster: str = key(
         "subject.name.strategy.kafka.cluster.id", default="-", importance=Importance.LOW,
-        doc="The Kafka cluster whose associations of topics and subjects count.",
+        doc="The Kafka cluster whose associations of topics with subjects apply.",
     )  # fmt: skip
     association_fallback: str = key(
         "subject.name.strategy.fallback.type", default="TOPIC", importance=Importance.LOW,
         check=ValidString("TOPIC", "RECORD", "TOPIC_RECORD", "NONE"),
-        doc="The strategy for topics that are associated with no subject.",
+        doc="The strategy for topics without an associated subject.",
     )  # fmt: skip
     association_cache_size: int = key(
         "subject.name.strategy.cache.size", default=1000, check=Range.at_least(1), importance=Importance.LOW,
-        doc="How many associations are remembered.",
+        doc="The maximum number of cached associations.",
     )  # fmt: skip
     association_cache_ttl: int = key(
         "subject.name.strategy.cache.expiry.secs", default=-1, importance=Importance.LOW,
-        doc="For how many seconds an association is remembered; -1 for good.",
+        doc="How many seconds an association is cached; -1 means forever.",
     )  # fmt: skip
     key_id_writer: str = key(
         "key.schema.id.serializer", type=ConfigType.CLASS, default=SCHEMA_IDS + "PrefixSchemaIdSerializer",
-        check=_ID_WRITER, importance=Importance.LOW, doc="Where the id of a key's schema is written.",
+        check=_ID_WRITER, importance=Importance.LOW, doc="Where to write the schema id of keys.",
     )  # fmt: skip
     value_id_writer: str = key(
         "value.schema.id.serializer", type=ConfigType.CLASS, default=SCHEMA_IDS + "PrefixSchemaIdSerializer",
-        check=_ID_WRITER, importance=Importance.LOW, doc="Where the id of a value's schema is written.",
+        check=_ID_WRITER, importance=Importance.LOW, doc="Where to write the schema id of values.",
     )  # fmt: skip
     key_id_reader: str = key(
         "key.schema.id.deserializer", type=ConfigType.CLASS, default=SCHEMA_IDS + "DualSchemaIdDeserializer",
-        check=_ID_READER, importance=Importance.LOW, doc="Where the id of a key's schema is read.",
+        check=_ID_READER, importance=Importance.LOW, doc="Where to read the schema id of keys.",
     )  # fmt: skip
     value_id_reader: str = key(
         "value.schema.id.deserializer", type=ConfigType.CLASS, default=SCHEMA_IDS + "DualSchemaIdDeserializer",
-        check=_ID_READER, importance=Importance.LOW, doc="Where the id of a value's schema is read.",
+        check=_ID_READER, importance=Importance.LOW, doc="Where to read the schema id of values.",
     )  # fmt: skip
     message_indexes: list[str] = key(
         "use.message.indexes", default="", importance=Importance.LOW,
-        doc="With use.schema.id and ConfigSchemaIdDeserializer: where the message stands in its Protobuf file.",
+        doc="With use.schema.id and ConfigSchemaIdDeserializer: the indexes of the message in its Protobuf file.",
     )  # fmt: skip
     context_strategy: str = key(
         "context.name.strategy", type=ConfigType.CLASS, default=_CONTEXTS + "NullContextNameStrategy",
         check=known_class(_CONTEXTS, "NullContextNameStrategy"), importance=Importance.LOW,
-        doc="How the context of a subject is found.",
+        doc="The strategy that determines the context of a subject.",
     )  # fmt: skip
     connect_timeout_ms: int = key(
         "http.connect.timeout.ms", default=60000, check=_SOME, importance=Importance.LOW,
-        doc="For how many milliseconds the registry is called before it counts as unreachable.",
+        doc="The connection timeout in milliseconds.",
     )  # fmt: skip
     read_timeout_ms: int = key(
         "http.read.timeout.ms", default=60000, check=_SOME, importance=Importance.LOW,
-        doc="For how many milliseconds the registry may keep silent before a request counts as failed.",
+        doc="The time in milliseconds to wait for a response.",
     )  # fmt: skip
     max_retries: int = key(
         "max.retries", default=3, check=_SOME, importance=Importance.LOW,
-        doc="How often a request that failed is made again at each address.",
+        doc="How many times a failed request is retried at each address.",
     )  # fmt: skip
     retries_wait_ms: int = key(
         "retries.wait.ms", default=1000, check=_SOME, importance=Importance.LOW,
-        doc="The most milliseconds to wait before the first of these; twice that before the second, and so on.",
+        doc="The maximum wait in milliseconds before the first retry; it doubles with each further retry.",
     )  # fmt: skip
     retries_max_wait_ms: int = key(
         "retries.max.wait.ms", default=20000, check=_SOME, importance=Importance.LOW,
-        doc="The most milliseconds to wait before any of these.",
+        doc="The maximum wait in milliseconds before any retry.",
     )  # fmt: skip
     missing_cache_size: int = key(
         "missing.cache.size", default=10000, check=_SOME, importance=Importance.LOW,
-        doc="How much is remembered of what the registry did not have.",
+        doc="The maximum number of cached lookups that found nothing.",
     )  # fmt: skip
     missing_id_ttl: int = key(
         "missing.id.cache.ttl.sec", default=0, importance=Importance.LOW,
-        doc="For how many seconds an id that the registry did not have is not asked for again.",
+        doc="How many seconds an unknown id is not requested again.",
     )  # fmt: skip
     missing_version_ttl: int = key(
         "missing.version.cache.ttl.sec", default=0, importance=Importance.LOW,
-        doc="For how many seconds a version that the registry did not have is not asked for again.",
+        doc="How many seconds an unknown version is not requested again.",
     )  # fmt: skip
     missing_schema_ttl: int = key(
         "missing.schema.cache.ttl.sec", default=0, importance=Importance.LOW,
-        doc="For how many seconds a schema that the registry did not have is not looked up again.",
+        doc="How many seconds an unknown schema is not looked up again.",
     )  # fmt: skip
     basic_source: str = key(
         "basic.auth.credentials.source", default="URL",
-        doc="Where user and password are found: USER_INFO, URL, SASL_INHERIT (sasl.jaas.config); nowhere, unless set.",
+        doc="Where user and password come from: USER_INFO, URL or SASL_INHERIT (sasl.jaas.config); unused unless set.",
     )  # fmt: skip
     user_info: Password = key("basic.auth.user.info", default="", doc="USER:PASSWORD, for USER_INFO.")
     bearer_source: str = key(
         "bearer.auth.credentials.source", default="STATIC_TOKEN",
-        doc="Where a token is found: STATIC_TOKEN, OAUTHBEARER, or SASL_OAUTHBEARER_INHERIT. Nowhere, unless set.",
+        doc="Where the token comes from: STATIC_TOKEN, OAUTHBEARER or SASL_OAUTHBEARER_INHERIT; unused unless set.",
     )  # fmt: skip
     bearer_token: Password = key("bearer.auth.token", default="", doc="The token, for STATIC_TOKEN.")
     oauth_url: str | None = key(
-        "bearer.auth.issuer.endpoint.url", default=None, doc="Where tokens are issued, for OAUTHBEARER."
+        "bearer.auth.issuer.endpoint.url", default=None, doc="The URL that issues tokens, for OAUTHBEARER."
     )
-    oauth_client_id: str | None = key("bearer.auth.client.id", default=None, doc="The client, for OAUTHBEARER.")
+    oauth_client_id: str | None = key("bearer.auth.client.id", default=None, doc="The client id, for OAUTHBEARER.")
     oauth_client_secret: Password | None = key(
-        "bearer.auth.client.secret", default=None, doc="The client's secret, for OAUTHBEARER."
+        "bearer.auth.client.secret", default=None, doc="The client secret, for OAUTHBEARER."
     )
     oauth_scope: str | None = key(
-        "bearer.auth.scope", default=None, importance=Importance.LOW, doc="The scope to ask for, for OAUTHBEARER."
+        "bearer.auth.scope", default=None, importance=Importance.LOW, doc="The requested scope, for OAUTHBEARER."
     )
     oauth_expiry_buffer: int = key(
         "bearer.auth.cache.expiry.buffer.seconds", default=300, check=_SOME, importance=Importance.LOW,
-        doc="How many seconds before its end a token is replaced.",
+        doc="How many seconds before its expiry a token is renewed.",
     )  # fmt: skip
     logical_cluster: str | None = key(
         "bearer.auth.logical.cluster", default=None, importance=Importance.LOW,
-        doc="The header target-sr-cluster of requests with a token.",
+        doc="The value of the header target-sr-cluster of requests with a token.",
     )  # fmt: skip
     identity_pool: str | None = key(
         "bearer.auth.identity.pool.id", default=None, importance=Importance.LOW,
-        doc="The header Confluent-Identity-Pool-Id of requests with a token.",
+        doc="The value of the header Confluent-Identity-Pool-Id of requests with a token.",
     )  # fmt: skip
-    proxy_host: str = key("proxy.host", default="", importance=Importance.LOW, doc="The proxy requests go through.")
-    proxy_port: int = key("proxy.port", default=-1, importance=Importance.LOW, doc="Its port.")
+    proxy_host: str = key("proxy.host", default="", importance=Importance.LOW, doc="The host of the HTTP proxy.")
+    proxy_port: int = key("proxy.port", default=-1, importance=Importance.LOW, doc="The port of the HTTP proxy.")
 
     generalized_sum_type_support: bool = key(
         "generalized.sum.type.support", default=False,
-        doc="Whether enums and unions have the form that all formats share.",
+        doc="Whether enums and unions use the representation that all formats share.",
     )  # fmt: skip
     ignore_default_for_nullables: bool = key(
         "ignore.default.for.nullables", default=False, importance=Importance.LOW,
-        doc="Whether a null of an optional field stays one where the field has a default.",
+        doc="Whether a null in an optional field with a default stays null.",
     )  # fmt: skip
     schemas_cache_size: int = key(
         "schemas.cache.config", default=1000, check=Range.at_least(1), importance=Importance.LOW,
-        doc="How many converted schemas are remembered in each direction.",
+        doc="The maximum number of cached converted schemas in each direction.",
     )  # fmt: skip
 
     @classmethod

@@ -380,6 +380,6 @@ def _hours(found: dict[str, int], order: list[str]) -> int:
     of_twelve = found.get("K", 0) + 12 * found.get("a", 0)
     if "H" not in found:
         return of_twelve
-    is_told = "K" in found and "a" in found
-    is_later = is_told and max(order.index("K"), order.index("a")) > order.index("H")
+    has_half_day = "K" in found and "a" in found
+    is_later = has_half_day and max(order.index("K"), order.index("a")) > order.index("H")
     return of_twelve if is_later else found["H"]

@@ -89,8 +89,8 @@ class ExtractTopic(KafkaPlugin, BatchTransformation):
             raise DataError(f"Only String objects supported for [{_PURPOSE}], found: {java_class(found)}")
         if self._skips:
             return present
-        told = f"{self._field!r} of the {self.place}" if self._field else f"the {self.place}"
-        raise DataError(f"{told} names no topic: it is missing or null")
+        subject = f"{self._field!r} of the {self.place}" if self._field else f"the {self.place}"
+        raise DataError(f"{subject} names no topic: it is missing or null")
 
 
 class ExtractSideTopic(ExtractTopic):

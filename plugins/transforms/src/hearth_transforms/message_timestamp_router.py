@@ -60,9 +60,9 @@ class MessageTimestampRouter(KafkaPlugin, BatchTransformation):
         """Read the names of the fields and the formats."""
         config = MessageTimestampRouterConfig(configs)
         self._names = config.message_timestamp_keys
-        told = config.message_timestamp_format
+        pattern = config.message_timestamp_format
         self._notation = Notation(
-            format_of("message.timestamp.format", told, is_read=True) if told.strip() else None, MILLIS
+            format_of("message.timestamp.format", pattern, is_read=True) if pattern.strip() else None, MILLIS
         )
         self._format = format_of("topic.timestamp.format", config.topic_timestamp_format)
         self._topic_format = config.topic_format

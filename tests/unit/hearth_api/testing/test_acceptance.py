@@ -248,44 +248,46 @@ BARE = ConfigDef().define("bare", ConfigType.STRING)
 @pytest.mark.parametrize(
     ("plugin", "rule", "words"),
     [
-        (broken(LinesSource, __init__=raises), "is_made_without_arguments", "LookupError: gone"),
-        (broken(LinesSource, version=lambda _: None), "version_is_stated", "returned None"),
-        (broken(LinesSource, version=lambda _: "undefined"), "version_is_stated", "is not defined"),
-        (broken(LinesSource, config=lambda _: {}), "config_is_a_definition", "return a ConfigDef"),
+        (broken(LinesSource, __init__=raises), "class_needs_no_arguments", "LookupError: gone"),
+        (broken(LinesSource, version=lambda _: None), "version_is_a_text", "returned None"),
+        (broken(LinesSource, version=lambda _: "undefined"), "version_is_a_text", "is not defined"),
+        (broken(LinesSource, config=lambda _: {}), "config_returns_a_definition", "return a ConfigDef"),
         (broken(LinesSource, config=lambda _: BARE), "keys_are_documented", "without documentation: bare"),
-        (broken(LinesSource, validate=raises), "missing_settings_are_told_not_raised", "LookupError"),
-        (broken(LinesSource, validate=lambda *_: None), "wrong_types_are_told_not_raised", "return a Config"),
+        (broken(LinesSource, validate=raises), "missing_settings_give_error_messages", "LookupError"),
+        (broken(LinesSource, validate=lambda *_: None), "wrong_types_give_error_messages", "return a Config"),
         (broken(LinesSource, task_class=lambda _: WritingTask), "task_class_is_a_source_task", "SourceTask"),
-        (broken(LinesSource, task_configs=lambda *_: [{}, {}]), "source_splits_its_work", "returned 2 configurations"),
-        (broken(LinesSource, task_configs=lambda *_: [{"a": 1}]), "source_splits_its_work", "are texts"),
+        (broken(LinesSource, task_configs=lambda *_: [{}, {}]),
+         "source_task_configs_are_stable", "returned 2 configurations"),
+        (broken(LinesSource, task_configs=lambda *_: [{"a": 1}]), "source_task_configs_are_stable", "are texts"),
         (source_of(poll=lambda _: ["text"]), "records_fit_their_schemas", "a list of SourceRecord"),
         (source_of(poll=lambda _: [RECORD.new_record(value=7)]), "records_fit_their_schemas", "does not fit"),
         (source_of(poll=lambda _: [RECORD.new_record(topic=None)]), "records_fit_their_schemas", "the topic None"),
         (source_of(poll=lambda _: None), "records_fit_their_schemas", "0 records came within"),
         (source_of(poll=lambda _: [RECORD.new_record(source_offset={"a": []})]), "offsets_can_be_stored", "stored"),
-        (source_of(poll=lambda _: [RECORD]), "source_goes_on_where_offsets_say", "came again"),
+        (source_of(poll=lambda _: [RECORD]), "source_resumes_from_offsets", "came again"),
         (source_of(poll=lambda _: time.sleep(0.4)), "source_task_stops_promptly", "did not return within"),
-        (source_of(commit_record=raises), "source_takes_acknowledgements", "LookupError"),
-        (sink_of(put=raises), "sink_takes_records_and_says_what_is_safe", "LookupError"),
+        (source_of(commit_record=raises), "commit_callbacks_return", "LookupError"),
+        (sink_of(put=raises), "pre_commit_returns_only_offsets_of_put_records", "LookupError"),
         (sink_of(pre_commit=lambda _, offsets: {place: each._replace(offset=99) for place, each in offsets.items()}),
-         "sink_takes_records_and_says_what_is_safe", "beyond what put()"),
-        (sink_of(flush=lambda *_: None), "what_is_committed_is_there", "found: []"),
-        (column_source_of(poll_batch=lambda _: "rows"), "columns_hold_the_same_records", "return a list of Batch"),
+         "pre_commit_returns_only_offsets_of_put_records", "beyond what put()"),
+        (sink_of(flush=lambda *_: None), "committed_records_are_written", "found: []"),
+        (column_source_of(poll_batch=lambda _: "rows"),
+         "poll_batch_returns_the_same_records", "return a list of Batch"),
         (column_source_of(poll_batch=lambda _: [ROWS.with_columns(source_offset=None)]),
-         "columns_hold_the_same_records", "without the column 'source_offset'"),
-        (column_source_of(poll_batch=lambda _: [ROWS]), "columns_hold_the_same_records", "and poll_batch()"),
-        (column_source_of(poll_batch=raises), "columns_hold_the_same_records", "LookupError"),
-        (column_source_of(poll_batch=lambda _: None), "columns_hold_the_same_records", "0 records came within"),
-        (column_sink_of(put_batch=raises), "sink_takes_columns", "LookupError"),
-        (column_sink_of(put_batch=lambda *_: None), "what_came_in_columns_is_there", "found: []"),
-        (broken(Upper, apply=lambda _, record: record.value), "records_come_out_as_records", "for a SinkRecord"),
-        (broken(Upper, apply=lambda _, record: setattr(record, "value", 1)), "given_records_stay_as_they_are",
+         "poll_batch_returns_the_same_records", "without the column 'source_offset'"),
+        (column_source_of(poll_batch=lambda _: [ROWS]), "poll_batch_returns_the_same_records", "and poll_batch()"),
+        (column_source_of(poll_batch=raises), "poll_batch_returns_the_same_records", "LookupError"),
+        (column_source_of(poll_batch=lambda _: None), "poll_batch_returns_the_same_records", "0 records came within"),
+        (column_sink_of(put_batch=raises), "put_batch_accepts_batches", "LookupError"),
+        (column_sink_of(put_batch=lambda *_: None), "committed_batches_are_written", "found: []"),
+        (broken(Upper, apply=lambda _, record: record.value), "apply_returns_records", "for a SinkRecord"),
+        (broken(Upper, apply=lambda _, record: setattr(record, "value", 1)), "apply_leaves_records_unchanged",
          "changed the record"),
-        (broken(Upper, apply=raises), "records_come_out_as_records", "raise a DataError"),
-        (broken(IsText, test=lambda *_: "yes"), "records_are_told_apart", "return True or False"),
-        (broken(JsonText, from_connect_data=lambda *_: b"1"), "values_come_back", "came back as 1"),
+        (broken(Upper, apply=raises), "apply_returns_records", "raise a DataError"),
+        (broken(IsText, test=lambda *_: "yes"), "predicate_returns_a_boolean", "return True or False"),
+        (broken(JsonText, from_connect_data=lambda *_: b"1"), "values_round_trip", "came back as 1"),
         (broken(JsonText, to_connect_data=lambda _, topic, data: SchemaAndValue(None, data and json.loads(data))),
-         "bytes_of_others_raise_connect_errors", "JSONDecodeError"),
+         "unreadable_bytes_raise_data_errors", "JSONDecodeError"),
     ],
 )  # fmt: skip
 def test_broken_rule_is_named(plugin: type, rule: str, words: str) -> None:
@@ -299,7 +301,7 @@ def test_broken_rule_is_named(plugin: type, rule: str, words: str) -> None:
 def test_the_suite_is_a_test_case_with_a_test_for_each_rule() -> None:
     """Rules that need settings, or access to the external system, are omitted without them."""
     assert issubclass(LinesSinkTest, unittest.TestCase)
-    assert hasattr(LinesSinkTest, "test_what_is_committed_is_there")
-    assert not hasattr(acceptance_tests(LinesSink, CONFIG), "test_what_is_committed_is_there")
-    assert not hasattr(acceptance_tests(LinesSink), "test_sink_takes_records_again")
-    assert hasattr(acceptance_tests(LinesSink), "test_version_is_stated")
+    assert hasattr(LinesSinkTest, "test_committed_records_are_written")
+    assert not hasattr(acceptance_tests(LinesSink, CONFIG), "test_committed_records_are_written")
+    assert not hasattr(acceptance_tests(LinesSink), "test_put_accepts_repeated_records")
+    assert hasattr(acceptance_tests(LinesSink), "test_version_is_a_text")

@@ -1,4 +1,4 @@
-"""A file for each form of a task, with the same in it."""
+"""A file for each form of a task, with equal content."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ CONTENT = st.lists(st.sampled_from([b"a", b"bc", "é😀".encode(), b"\xff", b"\
 
 
 def polled(kind: type[BatchSourceTask], data: st.DataObject, folder: Path) -> tuple[list[Any], list[Any]]:
-    """Return what both forms read of one file; the time of a record is that of its poll."""
+    """Return the records that both forms read from one file; a record has the time of its poll."""
     (folder / "in").write_bytes(data.draw(CONTENT, label="content"))
     size = str(data.draw(st.integers(1, 5), label="batch.size"))
 
@@ -50,7 +50,7 @@ def _in_batches(task: BatchSourceTask) -> list[SourceRecord]:
 
 
 def put(kind: type[BatchSinkTask], data: st.DataObject, folder: Path) -> tuple[bytes, bytes]:
-    """Return what is in the files that both forms wrote."""
+    """Return the contents of the files that both forms wrote."""
     typed = data.draw(st.lists(_TYPED, max_size=5) | _LISTS_ALIKE, label="values")
     records = [SinkRecord("t", 0, None, None, schema, value, offset) for offset, (schema, value) in enumerate(typed)]
     batches = records_to_batches(records)
