@@ -179,14 +179,15 @@ def describe(bundle: str, folder: Path | None, as_json: bool) -> None:
     ]
     if as_json:
         facts = {**_row(found), f"requires_{found.kind}": found.requires, "plugins": plugins, "packages": parts}
+        facts["notes"] = list(found.notes)
         facts["signed_by"] = signers
         click.echo(json.dumps(facts, indent=1))
         return
     needs = f"{found.kind.capitalize()} {found.requires or 'any'}"
     click.echo(printable(f"{found.name} {found.version}, {found.form}, {needs}"))
     click.echo(printable(str(found.location)))
-    for each in signers:
-        click.echo(printable(f"signed by {each} (not checked)", keep=""))
+    for each in (*found.notes, *(f"signed by {each} (not checked)" for each in signers)):
+        click.echo(printable(each, keep=""))
     click.echo()
     click.echo(table(("PLUGIN", "TYPE", "VERSION"), [list(each.values()) for each in plugins]))
     click.echo()

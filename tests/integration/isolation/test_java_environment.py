@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -11,27 +13,45 @@ from hearth.config.java_key import Jvm
 from hearth.isolation.environment import Environment
 from hearth.isolation.java_environment import java_environment
 from hearth.isolation.stage import Stage
+from hearth_api import INT64_SCHEMA, Schema, SchemaBuilder, SinkRecord, Struct
+from hearth_api.batch import Batch, records_to_batches
 from hearth_execution.failure import RemoteError
+from hearth_execution.order import number_rows
+from hearth_execution.transformation import Step
 from hearth_stage.limit import Limits
-from hearth_stage.plugin_call import Describe, KeyInfo
+from hearth_stage.plugin_call import Configure, Describe, KeyInfo, Load, WantedPlugin
+from hearth_stage.transformation_call import Apply
 from tests.java_sample import compile_sample
 
+POM = """\
+<project><dependencies>
+<dependency><groupId>org</groupId><artifactId>general</artifactId></dependency>
+<dependency><groupId> org.lacking </groupId><artifactId>helper</artifactId><version>1</version></dependency>
+<dependency><groupId>org.lacking.part</groupId><artifactId>part</artifactId></dependency>
+<dependency><groupId>com.there</groupId><artifactId>there</artifactId></dependency>
+</dependencies></project>
+"""
 HERE = Path(__file__).parent
 OPENED = "--add-opens=java.base/java.lang=ALL-UNNAMED"
 
 
 @pytest.fixture(scope="module")
 def environment(tmp_path_factory: pytest.TempPathFactory) -> Environment:
-    """Return the environment of a plugin that looks into a closed package."""
-    classes = tmp_path_factory.mktemp("classes")
-    return java_environment("odd", classes, compile_sample(HERE / "java", classes), "odd")
+    """Return the environment of a jar without all that it needs."""
+    classes, jars = tmp_path_factory.mktemp("classes"), tmp_path_factory.mktemp("jars")
+    stage = compile_sample(HERE / "java", classes)
+    with zipfile.ZipFile(jars / "odd-1.jar", "w") as archive:
+        for each in (classes / "odd").iterdir():
+            archive.write(each, f"odd/{each.name}")
+        archive.writestr("META-INF/maven/odd/odd/pom.xml", POM)
+    return java_environment("odd", jars, stage, "odd")
 
 
-def described(environment: Environment) -> list[KeyInfo]:
-    """Return the keys of the plugin."""
+def described(environment: Environment, name: str = "Closed") -> list[KeyInfo]:
+    """Return the keys of a plugin."""
     stage = Stage.start(environment, "odd")
     try:
-        return stage.call(Describe("odd.Closed", "transformation")).config
+        return stage.call(Describe(f"odd.{name}", "transformation")).config
     finally:
         stage.close()
 
@@ -45,3 +65,33 @@ def test_closed_package_is_named_with_the_option_that_opens_it(environment: Envi
     confinement = Confinement(limits=Limits(memory_bytes=400 << 20), jvm=Jvm(options=(OPENED,)))
     (heap,) = (key["default_value"] for key in described(environment.confined(confinement)))
     assert 200 << 20 < int(heap) <= 240 << 20
+
+
+def test_missing_class_is_named_with_the_artifact_that_would_have_it(environment: Environment) -> None:
+    """The one whose group fits best among those that the poms in the bundle name and the bundle lacks."""
+    with pytest.raises(RemoteError) as caught:
+        described(environment, "Lacking")
+    remedy = "put the jar of org.lacking:helper into the bundle, whose pom names it"
+    assert str(caught.value).endswith(f"org/lacking/Helper; {remedy}")
+    assert caught.value.info.trace.endswith(f"\n{remedy}")
+
+
+def test_struct_inside_itself_is_refused_in_a_sentence(environment: Environment) -> None:
+    """The stage goes on; a field of the name that marks such a struct is no such struct."""
+    builder = SchemaBuilder.struct().name("Node")
+    node = builder.field("next", builder.itself(optional=True)).build()
+    plain = SchemaBuilder.struct().name("Plain").field("reference", INT64_SCHEMA).build()
+    plugin = WantedPlugin("transformation", "odd.Closed", "odd.Closed", {})
+    confinement = Confinement(jvm=Jvm(options=(OPENED,)))
+    with contextlib.closing(Stage.start(environment.confined(confinement), "odd")) as stage:
+        stage.call(Configure("sink", 0, 1))
+        stage.call(Load([plugin]))
+        step = Step("transformation")
+        with pytest.raises(RemoteError, match="a Java stage knows no struct that is nested inside itself"):
+            stage.call(Apply([step], _batches(node, Struct(node))))
+        answer = stage.call(Apply([step], _batches(plain, Struct(plain).put("reference", 1))))
+        assert [each.num_rows for each in answer.batches] == [1]
+
+
+def _batches(schema: Schema, value: Struct) -> list[Batch]:
+    return list(map(number_rows, records_to_batches([SinkRecord("t", 0, None, None, schema, value, kafka_offset=0)])))

@@ -10,6 +10,7 @@ import pytest
 from hearth.cli import install_command
 from hearth.cli.main import run
 from tests.bundles import build
+from tests.bundles.java import SINK, jar, java_class
 
 POINTS = {"hearth.predicates": {"a.Demo": "demo:Demo"}}
 
@@ -96,11 +97,28 @@ def test_describe_and_diff_print_contents_of_bundles(capsys: pytest.CaptureFixtu
     )
 
 
+def test_describe_prints_what_users_of_a_java_bundle_should_know(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Classes in two versions, and a Kafka that is not the one they run on."""
+    monkeypatch.setenv("HEARTH_HOME", str(tmp_path / "home"))
+    jar(tmp_path / "demo" / "a.jar", java_class("a/Demo", SINK))
+    jar(tmp_path / "demo" / "kafka-clients-3.9.1.jar", java_class("a/Demo", SINK, release=11))
+    assert run(["bundle", "describe", str(tmp_path / "demo")]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0] == "demo undefined, 2 jars, Java 17"
+    assert lines[2].startswith("a.Demo is in a.jar and kafka-clients-3.9.1.jar with different content; Java uses")
+    assert lines[3].startswith("'kafka-clients-3.9.1.jar' is of Kafka '3.9.1'; plugins run on Kafka 4")
+    assert run(["bundle", "describe", str(tmp_path / "demo"), "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["notes"] == lines[2:4]
+
+
 @pytest.mark.parametrize(
     ("words", "message"),
     [
         (["install", "nowhere/x.zip"], "does not exist"),
         (["install", "demo", "--offline"], "demo cannot be downloaded"),
+        (["install", "maven:demo"], "maven:demo names no Maven artifact"),
         (["remove", "demo"], "demo is not installed in"),
         (["rollback", "demo"], "no earlier version of demo"),
         (["search", "demo"], "no index is given"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -22,14 +23,19 @@ from hearth.discovery.java.class_file import ClassHeader, has_public_constructor
 from hearth.discovery.java.class_path import refuse_outside
 from hearth.discovery.java.connect_class import LISTED_ONLY, connect_classes, is_own
 from hearth.discovery.java.java_archive import CLASS, MANIFEST_FILE, SERVICES, ClassRoot, Root
+from hearth.discovery.java.java_package import properties_in
 from hearth.discovery.java.plugin_class import Service, services_in, types_of
 from hearth.discovery.metadata import too_many_plugins
 from hearth.discovery.refusal import BundleError, quoted
 from hearth.foundation.user_file import cache_directory, replace_text
 
-_FORMAT = 1
+_FORMAT = 2
 _OTHER_RELEASES = "META-INF/versions/"
 _NATIVE = (".so", ".dll", ".dylib", ".jnilib")
+_KAFKA = re.compile(r"(?:.*/)?(?:kafka-clients|connect-(?:api|json|transforms|runtime))-(\d[\w.-]*)\.jar")
+_KAFKA_VERSION = "kafka/kafka-version.properties"
+_STAGES_KAFKA = "4"
+"""Major version of Kafka's classes in a stage."""
 _SHOWN = 3
 """Classes in two versions that are named; the others are counted."""
 
@@ -44,7 +50,7 @@ class JavaContent:
     """The Java release that its newest class needs, 0 without classes."""
     faults: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
-    """Sentences on classes that are there in two versions, and on native libraries."""
+    """Sentences on classes that are there in two versions, on another Kafka, and on native libraries."""
 
 
 def read_content(roots: Sequence[Root]) -> JavaContent:
@@ -66,6 +72,8 @@ class _ClassPathReader:
         self._entries = self._packed = self._unpacked = self._parents = 0
         self._clashes: dict[str, str] = {}
         self._native: list[str] = []
+        self._kafkas: dict[str, str] = {}
+        """Versions of Kafka by the element that has them."""
         self._services: dict[Service, str] = {}
         self._faults: list[str] = []
 
@@ -80,6 +88,8 @@ class _ClassPathReader:
             )
         if self._unpacked > bundle_limits(self._packed):
             raise BundleError(f"its classes unpack from {self._packed} bytes to {self._unpacked}, more than the limit")
+        if (named := _KAFKA.fullmatch(root.path)) is not None:
+            self._kafkas[root.path] = named[1]
         for name in root.names:
             if name.endswith(CLASS) and not name.startswith(_OTHER_RELEASES):
                 self._read_class(number, root, name)
@@ -94,6 +104,9 @@ class _ClassPathReader:
                         raise too_many_plugins()
             elif name == MANIFEST_FILE:
                 refuse_outside(root.path, root.read(name, MAX_TEXT).decode("utf-8", "replace"))
+            elif name == _KAFKA_VERSION:
+                version = properties_in(root.read(name, MAX_TEXT).decode("latin-1")).get("version", "")
+                self._kafkas.setdefault(root.path, version)
             elif name.lower().endswith(_NATIVE):
                 self._native.append(root.where(name))
 
@@ -128,9 +141,8 @@ class _ClassPathReader:
         usable = self._constructible(wanted, roots)
         plugins = sorted((name, type_.value) for name in usable for type_ in wanted[name])
         release = max((each.release for each in self._classes.values()), default=0)
-        return JavaContent(
-            tuple(plugins), release, (*self._faults, *self._absent()), (*self._clashing(usable), *self._natives())
-        )
+        notes = (*self._clashing(usable), *self._other_kafkas(), *self._natives())
+        return JavaContent(tuple(plugins), release, (*self._faults, *self._absent()), notes)
 
     def _candidates(self) -> dict[str, set[PluginType]]:
         """Return the types of each own concrete class, by dotted name."""
@@ -173,6 +185,14 @@ class _ClassPathReader:
             yield f"{name.replace('/', '.')} is {self._clashes[name]} with different content; Java uses the first"
         if len(names) > _SHOWN:
             yield f"so are {len(names) - _SHOWN} other classes"
+
+    def _other_kafkas(self) -> Iterator[str]:
+        """Yield a sentence on the first archive of another Kafka than that of the stages."""
+        others = {path: each for path, each in self._kafkas.items() if each.partition(".")[0] != _STAGES_KAFKA}
+        for path, version in [*others.items()][:1]:
+            what = f"{quoted(path)} is" if path else "it is"
+            lacks = "which lacks some of its classes and methods (NoClassDefFoundError, NoSuchMethodError)"
+            yield f"{what} of Kafka {quoted(version)}; plugins run on Kafka {_STAGES_KAFKA}, {lacks}"
 
     def _natives(self) -> Iterator[str]:
         if self._native:

@@ -29,7 +29,7 @@ def package_of(root: ClassRoot) -> CoreMetadata:
     A jar with several is made of other projects' jars, so none of them is its own.
     """
     poms = [name for name in root.names if _POM.fullmatch(name)]
-    found = _properties(root.read(poms[0], MAX_TEXT).decode("latin-1")) if len(poms) == 1 else {}
+    found = properties_in(root.read(poms[0], MAX_TEXT).decode("latin-1")) if len(poms) == 1 else {}
     group, artifact, version = (found.get(each, "") for each in ("groupId", "artifactId", "version"))
     licence = " AND ".join(_licences(root, poms[0].replace(".properties", ".xml") if len(poms) == 1 else ""))
     if all(map(is_name, (group, artifact, version))):
@@ -54,6 +54,7 @@ def _licences(root: ClassRoot, pom: str) -> Iterator[str]:
     yield from dict.fromkeys(shown)
 
 
-def _properties(text: str) -> dict[str, str]:
+def properties_in(text: str) -> dict[str, str]:
+    """Return the settings of a small properties file."""
     rows = (line.partition("=") for line in text.splitlines() if not line.startswith("#"))
     return {key.strip(): value.strip() for key, _, value in rows}

@@ -36,6 +36,7 @@ final class Plugins {
 
     Plugins(Path location) throws Exception {
         List<Path> paths = PluginUtils.pluginUrls(location);
+        Remedies.look(paths);
         URL[] urls = new URL[paths.size()];
         for (int index = 0; index < urls.length; index++) {
             urls[index] = url(paths.get(index));

@@ -104,6 +104,23 @@ def test_class_in_two_versions_is_named(tmp_path: Path) -> None:
     assert found.plugins == (("org.example.A", "sink"),)
 
 
+@pytest.mark.parametrize(
+    ("name", "files", "note"),
+    [
+        ("kafka-clients-3.9.1.jar", {}, "'kafka-clients-3.9.1.jar' is of Kafka '3.9.1'; plugins run on Kafka 4"),
+        ("uber.jar", {"kafka/kafka-version.properties": b"version=2.0.0\n"}, "'uber.jar' is of Kafka '2.0.0'; "),
+        ("uber.jar", {"kafka/kafka-version.properties": b"\x1b=4"}, "'uber.jar' is of Kafka ''; "),
+        ("kafka-clients-4.1.1.jar", {"kafka/kafka-version.properties": b"version=4.1.1\n"}, ""),
+        ("kafka-connect-demo-3.1.jar", {}, ""),
+    ],
+)
+def test_another_kafka_is_named(name: str, files: dict[str, bytes], note: str, tmp_path: Path) -> None:
+    """Its classes give way to those of the stage, so what it alone has is missing when a plugin runs."""
+    found = content(jar(tmp_path / name, java_class("org/example/A", SINK), **files))
+    assert len(found.notes) == bool(note)
+    assert all(each.startswith(note) for each in found.notes)
+
+
 def test_service_manifest_that_names_nothing_is_a_fault(tmp_path: Path) -> None:
     """The other plugins stay usable."""
     manifest = {f"{SERVICES}{SINK.replace('/', '.')}": b"org.example.Gone\nnot a class\n"}

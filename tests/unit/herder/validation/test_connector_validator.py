@@ -193,6 +193,23 @@ def test_limits_are_defined_if_used(validator: ConnectorValidator) -> None:
     assert "plugin.limits" not in str(validator.validate(config))
 
 
+def test_keys_of_the_jvm_are_defined_if_used(validator: ConnectorValidator) -> None:
+    """What the worker does not allow is an error of the key."""
+    config = {"connector.class": SOURCE, "name": "n", "topic": "t"}
+    assert "plugin.java" not in str(validator.validate(config))
+    shown = validator.validate(
+        {**config, "plugin.java.options": "-Xmx1g -javaagent:/a.jar", "plugin.java.home": "java"}
+    )
+    found = {each["value"]["name"]: each for each in shown["configs"] if "plugin.java" in each["value"]["name"]}
+    assert {name: each["definition"]["type"] for name, each in found.items()} == {
+        "plugin.java.options": "STRING",
+        "plugin.java.home": "STRING",
+    }
+    (options,), (home,) = (found[f"plugin.java.{each}"]["value"]["errors"] for each in ("options", "home"))
+    assert options.endswith("configuration plugin.java.options: its worker does not allow '-javaagent:/a.jar'")
+    assert home.endswith("configuration plugin.java.home: Value must be an absolute path")
+
+
 def test_an_unenforceable_limit_is_rejected_with_a_remedy(
     validator: ConnectorValidator, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -5,6 +5,7 @@ import java.util.Collections;
 import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.regex.Pattern;
 import org.apache.kafka.connect.data.ConnectSchema;
 import org.apache.kafka.connect.data.Field;
 import org.apache.kafka.connect.data.Schema;
@@ -25,6 +26,8 @@ public final class SchemaTexts {
             return size() > MOST;
         }
     });
+
+    private static final Pattern REFERENCE = Pattern.compile("\"reference\"\\s*:\\s*\\d");
 
     private SchemaTexts() {
     }
@@ -56,6 +59,9 @@ public final class SchemaTexts {
         }
         Schema known = SCHEMAS.get(text);
         if (known == null) {
+            if (REFERENCE.matcher(text).find()) {
+                throw recursive("in a record that reaches it");
+            }
             try {
                 known = CONVERTER.asConnectSchema(JSON.readTree(text));
             } catch (java.io.IOException error) {
@@ -88,7 +94,7 @@ public final class SchemaTexts {
 
     private static int levels(Schema schema, int depth) {
         if (depth > 1000) {
-            throw new DataException("a recursive schema has no form in a Java stage: " + schema.name());
+            throw recursive(schema.name());
         }
         return switch (schema.type()) {
             case ARRAY -> 1 + levels(schema.valueSchema(), depth + 1);
@@ -108,8 +114,12 @@ public final class SchemaTexts {
         try {
             return CONVERTER.asJsonSchema(schema).toString();
         } catch (StackOverflowError error) {
-            throw new DataException("a recursive schema has no form in a Java stage: " + schema.name());
+            throw recursive(schema.name());
         }
+    }
+
+    private static DataException recursive(String where) {
+        return new DataException("a Java stage knows no struct that is nested inside itself: " + where);
     }
 
     private static JsonConverter converter() {
