@@ -17,6 +17,8 @@ from hearth.foundation.user_file import cache_directory
 MAKING = "HEARTH_ARCHIVE_IN_THE_MAKING"
 TIMEOUT_SECONDS = 300
 _QUIET = ("-Xlog:disable", "-Xlog:all=error:stderr")
+_IN_PLACE = ("-XX:+UnlockDiagnosticVMOptions", "-XX:ArchiveRelocationMode=0")
+"""Maps archives where they were made for, if that address is free; elsewhere a JVM rewrites every pointer in them."""
 _MADE_OF = ".made_of"
 
 
@@ -34,7 +36,7 @@ class ClassArchive:
         """Return JVM options to use the archive, or to create it if this process is a warm-up."""
         if making := os.environ.get(MAKING):
             return (f"-XX:ArchiveClassesAtExit={making}", *_QUIET)
-        return (f"-XX:SharedArchiveFile={self.path}", *_QUIET) if self.path.exists() else ()
+        return (f"-XX:SharedArchiveFile={self.path}", *_IN_PLACE, *_QUIET) if self.path.exists() else ()
 
     def make(self, rehearsal: Sequence[str]) -> Path:
         """Create the archive if it is missing, and return its path.

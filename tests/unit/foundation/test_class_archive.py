@@ -102,6 +102,18 @@ def test_outdated_archives_are_removed(java: Path, tmp_path: Path) -> None:
     assert len(list(made.parent.iterdir())) == 4
 
 
+def test_java_maps_archives_where_they_were_made_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Elsewhere it writes to each of their pages, which processes of one archive share otherwise."""
+    monkeypatch.setenv("HEARTH_HOME", str(tmp_path))
+    java = find_java().executable
+    archive = ClassArchive(java, [])
+    made = archive.make(["sh", "-c", f'"{java}" -XX:ArchiveClassesAtExit="${MAKING}" --version'])
+    ran = [str(java), *archive.options(), "-Xlog:cds:stderr", "--version"]
+    said = subprocess.run(ran, capture_output=True, text=True, check=True).stderr
+    assert f"Opened archive {made}" in said
+    assert "alternative address" not in said
+
+
 def test_java_ignores_an_invalid_archive(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Whatever lies there, it says nothing of it."""
     monkeypatch.setenv("HEARTH_HOME", str(tmp_path))
