@@ -54,6 +54,7 @@ def _metrics(count: int) -> list[Metric]:
         ("cpu", "CPU s until all run", "{:.1f}"),
         ("memory", "MB of all processes", "{:,.0f}"),
         ("idle", "cores while all are idle", "{:.3f}"),
+        ("wakes", "wakes of threads a second while all are idle", "{:,.0f}"),
         ("stop", "s to stop in order", "{:.1f}"),
     )
     return [
@@ -94,9 +95,11 @@ class _Run:
         time.sleep(_IDLE_SECONDS)
         last, seconds = kinds(worker.pid), time.monotonic() - since
         spent = {name: (kind.cpu - first.get(name, Kind()).cpu) / seconds for name, kind in last.items()}
+        woken = sum(kind.wakes for kind in last.values()) - sum(kind.wakes for kind in first.values())
         result.notes.append(f"{worker.side} with {self._count}: {_told(last, spent)}")
         memory = sum(kind.memory for kind in last.values())
-        return {"running": running, "cpu": cpu, "memory": memory / 1e6, "idle": sum(spent.values())}
+        idle = {"idle": sum(spent.values()), "wakes": woken / seconds}
+        return {"running": running, "cpu": cpu, "memory": memory / 1e6, **idle}
 
     def _create(self, worker: Worker) -> None:
         with ThreadPoolExecutor(CLIENTS) as clients:

@@ -152,12 +152,27 @@ def private(pid: int) -> int:
     return _memory(pid, "Private_Clean:", "Private_Dirty:")
 
 
+def wakes(pid: int) -> int:
+    """Return how often the present threads of a process have waited and been woken, 0 if it has ended."""
+    return sum(
+        int(line.split()[1])
+        for status in (_PROC / str(pid)).glob("task/*/status")
+        for line in _lines(status)
+        if line.startswith("voluntary_ctxt_switches:")
+    )
+
+
 def _memory(pid: int, *parts: str) -> int:
-    try:
-        lines = (_PROC / str(pid) / "smaps_rollup").read_text().splitlines()
-    except OSError:
-        return 0
+    lines = _lines(_PROC / str(pid) / "smaps_rollup")
     return sum(int(line.split()[1]) * 1024 for line in lines if line.startswith(parts))
+
+
+def _lines(file: Path) -> list[str]:
+    """Return the lines of a file of the kernel, none if the process or thread has ended."""
+    try:
+        return file.read_text().splitlines()
+    except OSError:
+        return []
 
 
 def descendants(root: int) -> dict[int, str]:
@@ -167,11 +182,12 @@ def descendants(root: int) -> dict[int, str]:
 
 @dataclass
 class Kind:
-    """Processes of one kind in a tree: their number, and their total CPU seconds and memory (PSS, bytes)."""
+    """Processes of one kind in a tree: their number, and their total CPU seconds, memory (PSS, bytes) and wakes."""
 
     count: int = 0
     cpu: float = 0.0
     memory: int = 0
+    wakes: int = 0
 
 
 def kinds(root: int) -> dict[str, Kind]:
@@ -187,6 +203,7 @@ def kinds(root: int) -> dict[str, Kind]:
         kind.count += 1
         kind.cpu += row.cpu
         kind.memory += pss(pid)
+        kind.wakes += wakes(pid)
     return found
 
 

@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from tests.bench.meter import Meter, descendants, label, pss
+from tests.bench.meter import Meter, descendants, kinds, label, pss, wakes
 from tests.timeouts import eventually
 
 _BURN = "import time; end = time.process_time() + 0.5\nwhile time.process_time() < end: pass\n"
@@ -41,6 +41,20 @@ def test_peak_covers_the_whole_tree() -> None:
         assert eventually(lambda: meter.peak >= pss(parent.pid) > 0, 10)
         assert meter.peak == meter.peak_without_jvm
         parent.communicate()
+
+
+def test_waits_of_all_threads_count_as_wakes() -> None:
+    """Each of two threads waits fifty times; the root of a tree is one of its kinds."""
+    waits = "[threading.Event().wait(0.001) for _ in range(50)]"
+    threads = f"thread = threading.Thread(target=lambda: ({waits}, sys.stdin.read())); thread.start()"
+    program = f"import sys, threading; {threads}; {waits}; print('done', flush=True); thread.join()"
+    with subprocess.Popen([sys.executable, "-c", program], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        process.stdout.readline()
+        assert eventually(lambda: wakes(process.pid) >= 100, 10)
+        assert sum(kind.wakes for kind in kinds(process.pid).values()) >= 100
+        process.communicate()
+    assert wakes(process.pid) == 0
 
 
 def test_descendants_come_with_their_command_lines() -> None:
