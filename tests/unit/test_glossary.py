@@ -7,6 +7,7 @@ import importlib
 import re
 from collections import Counter
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -58,12 +59,11 @@ WORDS = [word for words, _, _ in rows() for word in words]
 NAMES = [name for _, _, names in rows() for name in names]
 
 
-def classes(path: Path) -> list[str]:
-    """Return the names of a file's classes."""
-    return [node.name for node in ast.parse(path.read_text("utf-8")).body if isinstance(node, ast.ClassDef)]
-
-
-CLASSES = Counter(name for path in FILES for name in classes(path))
+@cache
+def classes() -> Counter[str]:
+    """Return how many classes of all files have a name."""
+    trees = (ast.parse(path.read_text("utf-8")) for path in FILES)
+    return Counter(node.name for tree in trees for node in tree.body if isinstance(node, ast.ClassDef))
 
 
 def identifiers(path: Path) -> Iterator[str]:
@@ -100,12 +100,12 @@ def test_names_in_the_glossary_exist(name: str) -> None:
 def test_classes_in_the_glossary_are_unique() -> None:
     """A search for the class of a word finds a single class."""
     named = {name.rpartition(".")[2] for name in NAMES if "/" not in name}
-    assert {name for name in named if CLASSES[name] > 1} == set()
+    assert {name for name in named if classes()[name] > 1} == set()
 
 
 def test_class_names_are_unique() -> None:
     """A name in a traceback or a signature identifies the class."""
-    assert [name for name, count in CLASSES.items() if count > 1] == []
+    assert [name for name, count in classes().items() if count > 1] == []
 
 
 def test_module_names_are_unique() -> None:
