@@ -6,14 +6,16 @@ from hypothesis import HealthCheck, settings
 
 QUICK, SUITE, LONG = "quick", "suite", "long"
 
-EXAMPLES = {QUICK: 8, SUITE: 40, LONG: 10_000}
+EXAMPLES = {QUICK: 8, SUITE: 24, LONG: 10_000}
 """Examples of a property in each profile."""
-MACHINE_EXAMPLES = {QUICK: 20, SUITE: 300, LONG: 200_000}
+MACHINE_EXAMPLES = {QUICK: 20, SUITE: 120, LONG: 200_000}
 """Runs of a state machine in each profile."""
-DECODER_EXAMPLES = {QUICK: 10, SUITE: 60, LONG: 100_000}
+DECODER_EXAMPLES = {QUICK: 10, SUITE: 40, LONG: 100_000}
 """How many foreign bytes a decoder is given in each profile."""
 CRASHES = {QUICK: 1, SUITE: 1, LONG: 10}
 """How often a crash test kills or stops what it is about, each time at another moment."""
+CRASH_LINES = {QUICK: 50, SUITE: 50, LONG: 250}
+"""How many lines a crash test appends every 25 ms; a killed task has hundreds of them in flight either way."""
 
 
 def load_profile(name: str) -> None:
@@ -56,3 +58,8 @@ def decoder_settings() -> settings:
 def crashes() -> int:
     """Return how often a crash test kills or stops its target."""
     return CRASHES[settings.get_current_profile_name()]
+
+
+def crash_lines() -> int:
+    """Return how many lines a crash test appends at once."""
+    return CRASH_LINES[settings.get_current_profile_name()]

@@ -20,11 +20,11 @@ from typing import Any
 from confluent_kafka import Consumer, KafkaException, TopicPartition
 
 from hearth.storage.file import FileOffsetStore
+from tests.profile import crash_lines
 from tests.timeouts import TIMEOUT, eventually
 
 _LINE = re.compile(rb"(?P<torn>.*)(?P<number>\d{9}) (?P<check>[0-9a-f]{8})", re.DOTALL)
 WIDTH = len("000000000 00000000\n")
-_BURST = 250
 _EVERY = 0.025
 _LOOK_EVERY = 0.2
 _ANSWER_SECONDS = 2.0
@@ -128,7 +128,7 @@ class Ledger:
     def flowing(self) -> Iterator[None]:
         """Append lines and compare continuously until the end of the block."""
         stop = threading.Event()
-        with _repeating(stop, _EVERY, lambda: self.write(_BURST)), _repeating(stop, _LOOK_EVERY, self.look):
+        with _repeating(stop, _EVERY, lambda: self.write(crash_lines())), _repeating(stop, _LOOK_EVERY, self.look):
             yield
 
     # Looking --------------------------------------------------------------------------------------------------

@@ -8,7 +8,7 @@ from tests.profile import LONG, MACHINE_EXAMPLES, SUITE, load_profile, machine_s
 
 
 def test_a_state_machine_uses_the_profiles_limits() -> None:
-    """The suite's profile runs hundreds of examples, the long one two hundred thousand."""
+    """The suite's profile runs a hundred examples, the long one two hundred thousand."""
     before = settings.get_current_profile_name()
     try:
         load_profile(LONG)
