@@ -17,8 +17,9 @@ from tests.crash.process import await_end, holder
 from tests.peer.topic import Topics
 from tests.timeouts import TIMEOUT, eventually
 
-FIRST, MORE = 1_000, 100_000
-"""More than a producer buffers."""
+FIRST, MORE = 1_000, 20_000
+BUFFER = {"producer.override.buffer.memory": "65536"}
+"""A producer that buffers a part of the lines."""
 
 
 @pytest.fixture(scope="module")
@@ -50,7 +51,7 @@ def test_an_ended_run_sends_nothing_later(tmp_path: Path, away: KafkaBroker, pip
     for name, file in files.items():
         topics.create(name)
         append(file, range(FIRST))
-        host.run({"name": name, "connector.class": "FileStreamSource", "file": str(file), "topic": name})
+        host.run({"name": name, "connector.class": "FileStreamSource", "file": str(file), "topic": name, **BUFFER})
         assert eventually(partial(_has, topics, name, FIRST), TIMEOUT), host.last_words()
     stages = [holder(file) for file in files.values()]
     away.kill()
