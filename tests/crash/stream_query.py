@@ -16,6 +16,8 @@ from typing import Any
 
 from pyspark.sql import SparkSession
 
+from tests.spark_python import short_lived
+
 COLUMNS = "value string, source_offset string"
 
 
@@ -39,12 +41,13 @@ def started(spark: SparkSession, folder: Path, bundle: str, where: str, name: st
 
 def main(folder: Path, bundle: str, master: str, where: str) -> None:
     """Run both queries until one ends."""
+    builder = SparkSession.builder.master(master)
+    for name, value in short_lived().items():
+        builder = builder.config(name, value)
     spark = (
-        SparkSession.builder.master(master)
-        .config("spark.ui.enabled", "false")
+        builder.config("spark.ui.enabled", "false")
         .config("spark.driver.bindAddress", "127.0.0.1")
         .config("spark.driver.host", "127.0.0.1")
-        .config("spark.driver.extraJavaOptions", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
         .config("spark.executor.memory", "512m")
         .config("spark.python.worker.idleTimeoutSeconds", "0")
         .config("spark.sql.streaming.minBatchesToRetain", "4")

@@ -8,13 +8,11 @@ import pytest
 from pyspark.sql import SparkSession
 
 from tests.integration.datasource.writing import session
-
-_COMPILE_LITTLE = {"spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"}
-"""The session lives for a minute, and nothing is measured."""
+from tests.spark_python import short_lived
 
 
 @pytest.fixture(scope="session")
 def spark() -> Iterator[SparkSession]:
     """Provide a local session, which finds the format by itself."""
-    with session("local[2,2]", _COMPILE_LITTLE) as opened:
+    with session("local[2,2]", short_lived()) as opened:
         yield opened

@@ -1,4 +1,5 @@
-"""Cuts reads short: ``python cut_short.py FOLDER BUNDLE [SIZE WAY]...``, in every way by default.
+"""Cuts reads short: ``python cut_short.py FOLDER BUNDLE JVM_OPTIONS [SIZE WAY]...``,
+in every way by default.
 
 It prints the ways on standard output. Everything on its standard error is from Spark and its Python workers.
 """
@@ -20,7 +21,7 @@ from pyspark.sql import DataFrame
 import hearth.spark
 
 LINE = "{:0100}\n"
-SIZES = {"little": 3_000, "much": 500_000}
+SIZES = {"little": 3_000, "much": 200_000}
 """Lines of files: when Spark closes the connection, a worker has sent all but the end, or only the beginning."""
 
 folder, bundle = Path(sys.argv[1]), sys.argv[2]
@@ -28,6 +29,7 @@ spark = hearth.spark.session(
     {
         "spark.master": "local[3]", "spark.ui.enabled": "false", "spark.ui.showConsoleProgress": "false",
         "spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1",
+        "spark.driver.extraJavaOptions": sys.argv[3],
     }
 )  # fmt: skip
 spark.sparkContext.setLogLevel("OFF")
@@ -51,7 +53,7 @@ def a_cancelled_job(rows: DataFrame) -> None:
     canceller = threading.Timer(1.0, spark.sparkContext.cancelAllJobs)
     canceller.start()
     with contextlib.suppress(Py4JJavaError):
-        rows.crossJoin(spark.range(100)).selectExpr("count(md5(value))").collect()
+        rows.crossJoin(spark.range(1000)).selectExpr("count(md5(value))").collect()
     canceller.join()
 
 
@@ -85,7 +87,7 @@ WAYS: dict[str, Callable[[DataFrame], object]] = {
 
 def main() -> None:
     """Cut reads short in one way after the other."""
-    given = sys.argv[3:]
+    given = sys.argv[4:]
     for size, name in zip(given[::2], given[1::2]) if given else product(SIZES, WAYS):
         WAYS[name](read(size))
         print(f"{size} {name}", flush=True)

@@ -11,15 +11,19 @@ from pathlib import Path
 import pytest
 
 from tests.peer.hearth_connect import ROOT, file_bundle
+from tests.spark_python import short_lived
 
 CUT_SHORT = ROOT / "tests" / "integration" / "datasource" / "cut_short.py"
 OF_SPARK = ("bash", "sh", "env", "dirname", "java", "ps", "uname", "hostname", "rm", "chmod")
 """The programs that Spark and its scripts look up on the PATH."""
+JVM_OPTIONS = short_lived()["spark.driver.extraJavaOptions"]
 LATE = """
+import sys
 import hearth.spark
 from hearth_api import ConnectError
 from pyspark.sql import SparkSession
-spark = SparkSession.builder.master("local[1]").config("spark.ui.enabled", "false").getOrCreate()
+started = SparkSession.builder.master("local[1]").config("spark.ui.enabled", "false")
+spark = started.config("spark.driver.extraJavaOptions", sys.argv[1]).getOrCreate()
 try:
     hearth.spark.session()
 except ConnectError as error:
@@ -53,7 +57,7 @@ def run(variables: dict[str, str], *arguments: str) -> subprocess.CompletedProce
 
 def cut_short(variables: dict[str, str], folder: Path, *ways: str) -> list[str]:
     """Run `cut_short.py`; return its output. Its standard error must have no Python traceback."""
-    done = run(variables, str(CUT_SHORT), str(folder), str(file_bundle()), *ways)
+    done = run(variables, str(CUT_SHORT), str(folder), str(file_bundle()), JVM_OPTIONS, *ways)
     assert [line for line in done.stderr.splitlines() if "Traceback" in line or "Error" in line] == []
     return [line for line in done.stdout.splitlines() if line.startswith(("little", "much"))]
 
@@ -75,7 +79,7 @@ def test_reads_cut_short_in_any_way_print_no_traceback(variables: dict[str, str]
 
 def test_a_running_session_whose_python_lacks_hearth_is_refused(variables: dict[str, str]) -> None:
     """The error names that Python and the remedy."""
-    code, fact, hint = run(variables, "-c", LATE).stdout.strip().split("|")
+    code, fact, hint = run(variables, "-c", LATE, JVM_OPTIONS).stdout.strip().split("|")
     assert code == "environment.spark.python"
     assert fact == "Spark already runs in this process and looks up formats with 'python3', which has no Hearth"
     assert "call hearth.spark.session() before anything else starts Spark" in hint
@@ -87,4 +91,4 @@ def test_a_running_session_whose_python_has_hearth_is_used(variables: dict[str, 
     own = Path(variables["PATH"], "own")
     own.write_text(f'#!/bin/sh\nexec {sys.executable} "$@"\n')
     own.chmod(0o755)
-    assert run(variables | {"PYSPARK_PYTHON": str(own)}, "-c", LATE).stdout.strip() == ""
+    assert run(variables | {"PYSPARK_PYTHON": str(own)}, "-c", LATE, JVM_OPTIONS).stdout.strip() == ""
