@@ -232,9 +232,11 @@ def _fact(error: PluginError) -> str:
 
 
 def _last_line(error: ConnectError) -> str:
-    """Return the line of a trace that names the exception: Python's last one, and Java's last cause."""
+    """Return the line of a trace that names the exception: Python's last one; Java's last cause and its remedy."""
     trace = getattr(error, "trace", None) or str(error)
     lines = str(trace).strip().splitlines() or [type(error).__name__]
-    if lines[-1].startswith("\t"):
-        lines = [line for line in lines if not line.startswith("\t")]
-    return lines[-1].removeprefix("Caused by: ")
+    if not any(line.startswith("\tat ") for line in lines):
+        return lines[-1]
+    lines = [line for line in lines if not line.startswith("\t")]
+    last_cause = max(number for number, line in enumerate(lines) if not number or line.startswith("Caused by: "))
+    return "; ".join(lines[last_cause:]).removeprefix("Caused by: ")

@@ -49,11 +49,18 @@ def a_local_iterator(rows: DataFrame) -> None:
 
 
 def a_cancelled_job(rows: DataFrame) -> None:
-    """Cancel a read that does not end."""
-    canceller = threading.Timer(1.0, spark.sparkContext.cancelAllJobs)
+    """Cancel a read that does not end, each second until the job is there and ends."""
+    has_ended = threading.Event()
+
+    def cancel() -> None:
+        while not has_ended.wait(1.0):
+            spark.sparkContext.cancelAllJobs()
+
+    canceller = threading.Thread(target=cancel)
     canceller.start()
     with contextlib.suppress(Py4JJavaError):
         rows.crossJoin(spark.range(1000)).selectExpr("count(md5(value))").collect()
+    has_ended.set()
     canceller.join()
 
 

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from hearth.discovery import discover
+from hearth.herder import herder
 from hearth.herder.plugin import staged_connector
 from hearth.isolation.stage import Stage
 from hearth.storage import RestartRequest, State, TargetState
@@ -151,12 +152,15 @@ def test_a_connector_that_hangs_is_restarted_in_time(
 
 @pytest.mark.parametrize("tasks", [True, False], ids=["with tasks", "of failed"])
 @pytest.mark.parametrize("where", ANYWHERE)
-def test_a_restart_with_flags_returns_while_the_connector_hangs(moody: Moody, where: str, tasks: bool) -> None:
+def test_a_restart_with_flags_returns_while_the_connector_hangs(
+    moody: Moody, where: str, tasks: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """As in Java, whose leader writes the request and returns the plan; the restart follows asynchronously."""
+    monkeypatch.setattr(herder, "_RESTART_SECONDS", 0.2)
     moody.begin_to_hang(where)
     moody.herder._queues._interrupt_after = 3600.0
     for _ in range(2):  # neither waits for the other's restart
-        plan = moody.herder.restart(RestartRequest("c", only_failed=not tasks, include_tasks=tasks)).result(5)
+        plan = moody.herder.restart(RestartRequest("c", only_failed=not tasks, include_tasks=tasks)).result(TIMEOUT)
         assert plan["name"] == "c"
         assert (plan["connector"]["state"], plan["tasks"][0]["state"]) == (
             ("RESTARTING", "RESTARTING") if tasks else (moody.state, "RUNNING")

@@ -103,7 +103,8 @@ def test_descendants_end_with_an_isolated_stage_and_its_status_is_reported(begin
 
 def test_isolated_stage_shares_its_limits_with_its_children(begin: Begin) -> None:
     """Limits of memory, which is counted in total, and of processor time, for which all are suspended."""
-    hog = begin("return subprocess.run([sys.executable, '-c', 'x = bytearray(b\"x\") * (200 << 20); input()'])",
+    code = "import time; x = bytearray(b'x') * (200 << 20); time.sleep(60)"
+    hog = begin(f"return subprocess.run([sys.executable, '-c', {code!r}])",
                 Limits(memory_bytes=128 << 20, has_own_processes=True))  # fmt: skip
     with pytest.raises(StageOverLimit, match=r"more than plugin.limits.memory.bytes=134217728$"):
         do(hog)

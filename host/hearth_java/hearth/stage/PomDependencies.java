@@ -36,8 +36,9 @@ final class PomDependencies {
             for (String dependency : dependencies(jar)) {
                 String group = member(dependency, "groupId");
                 String artifact = member(dependency, "artifactId");
+                boolean isForTests = "test".equals(member(dependency, "scope"));
                 boolean isThere = jars.stream().anyMatch(each -> each.getFileName().toString().startsWith(artifact + "-"));
-                if (className.startsWith(group + ".") && group.length() > best.indexOf(':') && !artifact.isEmpty() && !isThere) {
+                if (className.startsWith(group + ".") && group.length() > best.indexOf(':') && !artifact.isEmpty() && !isThere && !isForTests) {
                     best = group + ":" + artifact;
                 }
             }
