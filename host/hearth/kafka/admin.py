@@ -125,7 +125,7 @@ class _Refusal:
 
     def note(self, error: Any) -> None:
         """Store an error of the client, if it is permanent."""
-        waits = desk.has_ended(self._source)
+        waits = self._has_worked and desk.has_ended(self._source)
         if is_refusal(error.code(), error.str(), has_worked=self._has_worked) and not waits:
             self.error = KafkaException(error)
 

@@ -242,7 +242,7 @@ class Consumer:
         text = (reason or b"").decode("utf-8", "replace")
         has_worked = self._assignment.has_joined
         is_final = is_refusal(number, text, has_worked=has_worked)
-        if desk.has_ended(self._source):
+        if has_worked and desk.has_ended(self._source):
             return  # wait for the next token
         if is_final and not self._assignment.is_closing:
             self._fail(KafkaError(number, text or None))

@@ -366,7 +366,7 @@ class Producer:
             return fatal_error(self._client, number, reason)
         if not is_refusal(number, reason, has_worked=self._has_worked):
             return None
-        if desk.has_ended(self._config.get(SOURCE)):
+        if self._has_worked and desk.has_ended(self._config.get(SOURCE)):
             return None  # wait for the next token
         return KafkaError(number, reason)
 

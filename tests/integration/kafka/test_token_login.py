@@ -164,7 +164,7 @@ def test_tokens_are_renewed_while_tasks_run(brokers: TokenBroker, issuer: Issuer
     An issuer that is down or hangs for less than a token's life has no effect. One that is down for longer stops the
     flow without failing a task, and the flow resumes when it is back.
     """
-    issuer.seconds = 14.0
+    issuer.seconds = 18.0
     worker_settings = {
         **issuer.settings(brokers.servers, ("", "producer.", "consumer.", "admin.")),
         "key.converter": STRING, "value.converter": STRING, "offset.flush.interval.ms": "500",
