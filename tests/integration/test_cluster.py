@@ -248,7 +248,7 @@ def test_settings_that_an_encrypted_cluster_rejects_are_reported(
     assert reason in refusal_of(jvm, encrypted_cluster, keys)
 
 
-def test_who_has_a_secret_is_told_that_the_cluster_has_none(jvm: Any, cluster: SparkCluster) -> None:
+def test_a_worker_with_a_secret_learns_that_the_cluster_has_none(jvm: Any, cluster: SparkCluster) -> None:
     """It would show its passwords to whoever answers there."""
     assert "the cluster does not require a secret" in refusal_of(jvm, cluster, ENCRYPTED)
 

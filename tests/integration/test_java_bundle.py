@@ -61,7 +61,7 @@ def test_versions_are_listed_once_a_connector_was_validated(worker: HearthConnec
     assert [each.version for each in bundle.declarations] == ["4.3.1", "4.3.1"]
 
 
-def test_a_mistake_is_told_in_the_words_of_the_class(worker: HearthConnect) -> None:
+def test_a_mistake_is_reported_in_the_words_of_the_class(worker: HearthConnect) -> None:
     """The connector validates its configuration itself."""
     answer = worker.rest.create({"name": "bad", "connector.class": SOURCE_CLASS, "batch.size": "none"})
     assert answer.status == 400

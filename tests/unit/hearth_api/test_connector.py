@@ -61,7 +61,7 @@ def test_validation_follows_the_definition() -> None:
         config["name"]
 
 
-def test_connector_without_a_definition_is_told_so() -> None:
+def test_a_connector_without_a_definition_is_reported() -> None:
     """The message is Kafka Connect's, which names the class."""
 
     class Careless(Idle):

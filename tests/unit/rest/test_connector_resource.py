@@ -207,7 +207,7 @@ def test_passwords_are_shown_to_nobody_where_the_worker_wants_that(tmp_path: Pat
         assert (stored.config[key], stored.config["topic"], stored.config["file"]) == ("geheim", "u", "f")
 
 
-def test_connector_that_does_not_start_is_told_once_with_its_cause(
+def test_a_connector_that_does_not_start_is_reported_once_with_its_cause(
     client: Client, caplog: pytest.LogCaptureFixture
 ) -> None:
     """In the answer and in the log, where its line is about the connector."""

@@ -63,7 +63,7 @@ def test_types_are_read_of_requests(client: Client) -> None:
 
 
 @pytest.mark.parametrize("accept", NOT_TAKEN)
-def test_what_is_not_wanted_is_told_apart(accept: str) -> None:
+def test_a_header_that_excludes_json_does_not_accept_it(accept: str) -> None:
     """A type without a part stands for all of its parts."""
     assert not any(each.takes(JSON) for each in accepted(accept))
 

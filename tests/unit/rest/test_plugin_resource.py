@@ -62,7 +62,7 @@ class TestPlugins:
             "Connector config {a=b} contains no connector type",
         )
 
-    def test_warnings_are_told_to_those_who_ask(self, client: Client) -> None:
+    def test_warnings_are_returned_on_request(self, client: Client) -> None:
         """Strict clients refuse a member that Kafka Connect's answer does not have."""
         config = {**CONFIG, "tpoic": "t", "transforms": "a", "transforms.a.type": "HoistField$Value"}
         path = "/connector-plugins/FileStreamSource/config/validate"

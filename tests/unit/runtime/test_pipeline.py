@@ -310,7 +310,7 @@ def test_chain_keeps_its_order_across_places() -> None:
     assert sent(prepared) == [(0, "to-A", None, b"A"), (1, "to-B", None, b"B")]
 
 
-def test_neighbours_of_one_place_share_a_hop() -> None:
+def test_adjacent_transformations_of_one_environment_share_a_hop() -> None:
     """A batch goes to another process once for all steps that follow each other there."""
     near = [plugin(f"transforms.{name}", "UpperBatch") for name in "ab"]
     far = [plugin(f"transforms.{name}", "Upper", "other") for name in "cd"]

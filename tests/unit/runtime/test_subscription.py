@@ -183,7 +183,7 @@ def test_nobody_joins_without_a_topic() -> None:
     assert [group.subscribed[0], group.subscribed[2]] == [["a1"], ["a2"]]
 
 
-def test_a_pattern_that_is_none_is_told(subscribe: Subscribe) -> None:
+def test_an_invalid_pattern_is_reported(subscribe: Subscribe) -> None:
     """With Java's message."""
     with pytest.raises(PatternError, match="Unclosed group near index 2"):
         subscribe("topics.regex", "a(")

@@ -108,7 +108,7 @@ def test_run_that_does_not_find_its_host_says_so(exits: list[int]) -> None:
     assert exits == []
 
 
-def test_run_looks_for_its_environments_once_it_is_told_its_plan(
+def test_a_run_looks_up_its_environments_when_it_receives_its_plan(
     exits: list[int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """What was carried to this machine is known only now; the link is closed when everything else has ended."""

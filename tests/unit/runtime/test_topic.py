@@ -89,7 +89,7 @@ def test_topic_that_is_there_stays_as_it_is(creating: Open, broker: KafkaBroker,
         ({"default_retention_ms": "long"}, r"Unable to create topic\(s\) '{topic}': .*long"),
     ],
 )
-def test_topic_that_cannot_be_made_is_told_with_the_reason(
+def test_a_topic_that_cannot_be_created_is_reported_with_the_reason(
     creating: Open, topic: str, keys: dict[str, str], says: str
 ) -> None:
     """The words are Kafka Connect's, with what the broker said."""
@@ -181,7 +181,9 @@ def test_refused_credentials_end_the_search(admin: Admin) -> None:
         ),
     ],
 )
-def test_a_task_that_may_not_look_or_make_is_told_which(admin: Admin, is_missing: bool, says: str) -> None:
+def test_a_task_that_may_not_describe_or_create_a_topic_reports_which(
+    admin: Admin, is_missing: bool, says: str
+) -> None:
     """The words are Kafka Connect's, with what the broker said."""
     creation = waiting(admin)
     creation.ensure("t")

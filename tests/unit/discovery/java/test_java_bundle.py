@@ -174,7 +174,7 @@ def test_class_path_has_the_order_of_java_connect(tmp_path: Path) -> None:
     assert bundle.class_path == ("zz.jar", "Z.jar", "b.jar", "lib-x/a.jar", "lib/a.jar")
 
 
-def test_archive_of_confluent_hub_says_who_it_is(tmp_path: Path) -> None:
+def test_an_archive_of_confluent_hub_has_the_name_and_version_of_its_manifest(tmp_path: Path) -> None:
     """Its manifest has name, version, title, owner and licence; the classes are found all the same."""
     with zipfile.ZipFile(tmp_path / "demo.zip", "w") as archive:
         archive.writestr("example-kafka-connect-demo-1.2.0/manifest.json", json.dumps(HUB))
@@ -195,7 +195,7 @@ def test_manifest_of_confluent_hub_without_a_name_is_refused(text: str, tmp_path
     assert found.reason.startswith("manifest.json ")
 
 
-def test_versions_that_a_jvm_said_are_shown(tmp_path: Path) -> None:
+def test_versions_that_a_jvm_returned_are_shown(tmp_path: Path) -> None:
     """They belong to the content: the same files elsewhere have them, too."""
     first = read(_folder(tmp_path))
     assert isinstance(first, JavaBundle)

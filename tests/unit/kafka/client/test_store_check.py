@@ -126,7 +126,7 @@ def settings(folder: Path, told: Mapping[str, str]) -> dict[str, str]:
 
 @pytest.mark.parametrize("case", CASES)
 @pytest.mark.parametrize("way", ["worker", "host", "prefix", "override"])
-def test_a_mistake_is_told_by_key_value_and_remedy(files: Path, case: str, way: str) -> None:
+def test_a_mistake_is_reported_with_key_value_and_remedy(files: Path, case: str, way: str) -> None:
     """In a worker's file, with and without prefix, and in what a connector overrides; never with a password."""
     told, key, fact, remedy = CASES[case]
     own = settings(files, told)
@@ -168,7 +168,7 @@ def test_text_of_key_and_certificates_belong_together(made: Authority, missing: 
     assert "BEGIN" not in str(caught.value)
 
 
-def test_a_certificate_that_is_not_valid_yet_is_told_with_both_times(
+def test_a_certificate_that_is_not_valid_yet_is_reported_with_both_times(
     files: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The clock of this machine may be what is wrong."""

@@ -113,7 +113,7 @@ def test_pem_keystore_holds_key_and_certificate() -> None:
     }
 
 
-def test_second_password_of_a_pkcs12_keystore_is_told() -> None:
+def test_a_second_password_of_a_pkcs12_keystore_is_reported() -> None:
     """OpenSSL opens such a file with one password."""
     java = {
         "ssl.keystore.location": "/etc/k.p12",

@@ -54,7 +54,7 @@ def test_the_latest_version_is_requested_again_after_expiry_or_registration() ->
     assert registry.asked == 1
 
 
-def test_of_many_schemas_the_oldest_are_forgotten() -> None:
+def test_the_oldest_of_many_schemas_are_dropped() -> None:
     """Memory is bounded by max.schemas.per.subject, and a schema too many is no error."""
     registry = Counted()
     cached = CachedRegistry(registry, Memory(schemas=2))
@@ -63,7 +63,7 @@ def test_of_many_schemas_the_oldest_are_forgotten() -> None:
     assert registry.asked == 4
 
 
-def test_of_subjects_without_end_the_oldest_are_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_oldest_of_endless_subjects_are_dropped(monkeypatch: pytest.MonkeyPatch) -> None:
     """A transformation may make a topic of every record."""
     monkeypatch.setattr("hearth_registry.cached_registry.MOST_SUBJECTS", 2)
     registry = Counted()

@@ -346,7 +346,7 @@ def test_an_unknown_id_is_named_with_its_request(server: RegistryServer) -> None
     assert "Error deserializing Avro message for id SchemaId{schemaType='AVRO', id=1" in summary_of(caught.value)
 
 
-def test_a_registry_that_lies_about_an_id_is_found_out(server: RegistryServer) -> None:
+def test_a_registry_that_answers_with_a_wrong_schema_is_reported(server: RegistryServer) -> None:
     """A schema of another format, one with data contract rules, and an invalid one."""
     texts = [
         SchemaText(JSON, "{}"),

@@ -63,7 +63,7 @@ def test_both_sides_show_certificates_from_text_and_from_files(server: RegistryS
         ask(server, {**trusting(MINE), **files, "endpoint.identification.algorithm": "https"})
 
 
-def test_a_stranger_is_not_spoken_to(server: RegistryServer) -> None:
+def test_a_registry_with_an_untrusted_certificate_gets_no_request(server: RegistryServer) -> None:
     """A certificate that the system does not trust is refused, unless the keys name its authority."""
     for keys in (trusting(STRANGER), {}):
         with pytest.raises(RegistryAway, match="CERTIFICATE_VERIFY_FAILED"):
