@@ -115,7 +115,7 @@ def test_alias_that_two_bundles_share_is_dropped() -> None:
     assert found.find("org.example.one.Shout").aliases == ()
 
 
-def test_faults_of_a_bundle_stand_among_the_rejected() -> None:
+def test_faults_of_a_bundle_are_listed_among_the_rejected() -> None:
     """A bundle of which one entry point is bad is listed, and the bad one is named."""
     found = discover([build.wheel("bad_entry_points")], include_host=False)
     assert len(found.plugins) == 1

@@ -53,7 +53,7 @@ def test_installed_package_adds_a_format(site: Path, tmp_path: Path) -> None:
     ]
 
 
-def test_installed_plugins_stand_on_the_class_path(site: Path) -> None:
+def test_installed_plugins_are_on_the_class_path(site: Path) -> None:
     """Entry points of installed packages are listed with the location Kafka gives its class path."""
     build.site(site, "own", "3.0", {"hearth.predicates": {"org.example.Own": "own:Own"}})
     own = discover([]).find("org.example.Own")

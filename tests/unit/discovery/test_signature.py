@@ -137,7 +137,7 @@ def test_bundle_that_is_exchanged_while_it_is_read_is_refused(folder: Path, tmp_
         signer(before, trusted_signers([folder / "key.pub"]))
 
 
-def test_signatures_of_several_stand_side_by_side(folder: Path, tmp_path: Path) -> None:
+def test_a_bundle_can_have_signatures_of_several_signers(folder: Path, tmp_path: Path) -> None:
     """Signing again with the same key changes nothing: equal bundles have equal signatures."""
     target = tmp_path / "both.zip"
     shutil.copy(folder / "signed.zip", target)

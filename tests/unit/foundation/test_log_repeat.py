@@ -63,7 +63,7 @@ def test_client_lines_that_differ_in_numbers_are_repeats(log: Log) -> None:
     assert MOST_OF_CLIENT == 3
 
 
-def test_note_stands_before_the_trace(log: Log) -> None:
+def test_note_precedes_the_trace(log: Log) -> None:
     """Which is told once, as it was."""
     told: list[str | None] = []
     for _ in range(MOST):

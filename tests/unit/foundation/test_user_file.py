@@ -48,7 +48,7 @@ def test_created_directories_are_private(tmp_path: Path) -> None:
     assert modes == [0o777, 0o755, 0o755]
 
 
-def test_file_has_the_new_text_and_nothing_is_left_beside_it(tmp_path: Path) -> None:
+def test_file_has_the_new_text_and_no_temporary_file_is_left(tmp_path: Path) -> None:
     """Directories are made as needed, and others may read the file."""
     target = tmp_path / "new" / "file.txt"
     replace_text(target, "one")

@@ -9,7 +9,7 @@ import pytest
 from hearth_stage.level import LEVELS, level_of, loggers, set_level, set_levels, threshold_of
 
 
-def test_every_name_stands_for_one_number() -> None:
+def test_every_name_maps_to_one_number() -> None:
     """In both directions; no record has the level ALL or OFF."""
     assert [threshold_of(number) for number in LEVELS.values()] == list(LEVELS)
     shown = ["TRACE", "TRACE", "DEBUG", "INFO", "WARN", "ERROR", "FATAL", "FATAL"]

@@ -26,7 +26,7 @@ def test_stage_is_compiled_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     assert [*tmp_path.iterdir()] == [found]
 
 
-def test_other_sources_are_compiled_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_other_sources_are_compiled_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A new version of Hearth does not run an old stage."""
     shutil.copytree(SOURCES, tmp_path / "sources")
     monkeypatch.setattr(java_stage, "compile_stage", lambda _sources, _jars, classes: classes.mkdir(parents=True))

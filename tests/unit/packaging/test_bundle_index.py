@@ -57,7 +57,7 @@ def test_a_missing_bundle_is_reported_with_the_available_ones(text: str, words: 
     assert hint in str(raised.value.hint)
 
 
-def test_name_that_is_none_is_bad_input(index: Path, tmp_path: Path) -> None:
+def test_an_invalid_name_is_bad_input(index: Path, tmp_path: Path) -> None:
     """As is a directory that is not there."""
     for text in ("a b c", "demo @ https://example.org/demo.whl", 'demo; python_version < "3"'):
         with pytest.raises(ConfigError, match="neither a file nor the name of a bundle"):

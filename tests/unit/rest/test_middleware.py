@@ -119,7 +119,7 @@ def test_everybody_may_read_where_that_is_wanted(tmp_path: Path) -> None:
         assert cors(answer.headers) == told
 
 
-def test_a_pattern_that_is_none_is_refused_at_the_start() -> None:
+def test_an_invalid_pattern_is_refused_at_the_start() -> None:
     """With the key."""
     with pytest.raises(ConfigError, match=r"'\*\.example' is not a regular expression"):
         WorkerConfig({**WORKER, "access.control.allow.origin": "*.example"})

@@ -162,10 +162,8 @@ def test_run_that_breaks_before_it_begins_leaves_nothing_behind(
     assert exits == []
 
 
-def test_run_that_a_shared_process_lets_down_is_to_begin_anew(
-    exits: list[int], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Whatever it did just then, and is told of that; it is not FAILED, for it may have done nothing wrong."""
+def test_a_run_whose_shared_process_dies_is_restarted(exits: list[int], monkeypatch: pytest.MonkeyPatch) -> None:
+    """The run reports that and is not FAILED: it may have done nothing wrong."""
     link: Any = Link()
     for is_suspect in (True, False):
         lost = StageLost(PluginError("the process ended"), is_suspect=is_suspect)

@@ -149,7 +149,7 @@ def test_positions_count_bytes(form: Form) -> None:
 
 
 @FORMS
-def test_positions_go_on_from_where_the_stream_stands(form: Form) -> None:
+def test_positions_continue_from_the_position_of_the_stream(form: Form) -> None:
     """After a restart in the middle of a file positions are those of the whole file; a pipe has none."""
     assert form(Window(Parts([b"a\nb\n"], position=50)), 10, 1) == [("a", 52), ("b", 54)]
     assert form(Window(Parts([b"a\n"], position=None)), 10, 1) == [("a", None)]

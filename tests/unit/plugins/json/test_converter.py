@@ -60,7 +60,7 @@ def test_version_is_that_of_the_kafka_class() -> None:
     assert JsonConverter().version() == "4.3.1"
 
 
-def test_keys_stand_in_kafkas_order_with_its_defaults() -> None:
+def test_keys_have_kafkas_order_and_defaults() -> None:
     """The definition shows the keys of Kafka Connect 4.3.1."""
     shown = {key["name"]: key["default_value"] for key in config_def_to_json(JsonConverter().config())}
     assert shown == {
@@ -119,7 +119,7 @@ def test_moments_python_cannot_hold_are_refused_in_both_forms(schema: str, text:
 
 
 @pytest.mark.parametrize("message", [b'"\xc0\x80"', b'"\xf4\x90\x80\x80"'])
-def test_utf8_that_is_none_is_refused(message: bytes) -> None:
+def test_invalid_utf8_is_refused(message: bytes) -> None:
     """Jackson lets overlong forms and code points beyond Unicode pass; here they raise like any other wrong byte."""
     with pytest.raises(DataError):
         converter(schemas_enable="false").to_connect_data("t", message)

@@ -153,7 +153,7 @@ def test_random_bytes_are_read_or_refused(data: st.DataObject) -> None:
 
 @settings(max_examples=FUZZ)
 @given(TREES)
-def test_a_schema_that_is_none_is_refused_as_one_of_the_record(tree: Any) -> None:
+def test_an_invalid_schema_is_refused_as_an_error_of_the_record(tree: Any) -> None:
     """Whatever a registry answers: it is a schema, or an error that tolerance knows."""
     try:
         made = parsed(tree)

@@ -129,7 +129,7 @@ def test_a_schema_becomes_the_text_that_Java_registers(schema: Schema, config: d
     assert text(schema, **config) == expected
 
 
-def test_members_stand_in_the_order_of_Javas_hash_tables() -> None:
+def test_members_have_the_order_of_Javas_hash_tables() -> None:
     """A registry compares texts: members in another order would be another schema."""
     schema = struct(**dict.fromkeys(MANY.split(), BOOLEAN_SCHEMA)).build()
     assert list(json.loads(text(schema))["properties"]) == MANY_ORDERED.split()

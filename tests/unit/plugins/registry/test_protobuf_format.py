@@ -325,7 +325,7 @@ UNWRAPPING = [
 
 @pytest.mark.parametrize("config", UNWRAPPING, ids=str)
 @pytest.mark.parametrize("name", WRAPPERS)
-def test_a_wrapper_is_a_scalar_wherever_it_stands(name: str, config: dict[str, str]) -> None:
+def test_a_wrapper_is_a_scalar_in_every_position(name: str, config: dict[str, str]) -> None:
     """As a field, an item, a value of a map, a member of a oneof, and in a message of a message."""
     type_, value, payload, default = WRAPPERS[name]
     wrapper = f"google.protobuf.{name}Value"

@@ -50,7 +50,7 @@ def converter(server: RegistryServer, *, is_key: Any = False, **keys: Any) -> To
 # Writing ------------------------------------------------------------------------------------------------------
 
 
-def test_a_schema_is_registered_once_and_its_id_stands_before_each_payload(server: RegistryServer) -> None:
+def test_a_schema_is_registered_once_and_its_id_precedes_each_payload(server: RegistryServer) -> None:
     """The order of the requests is Java's."""
     toy = converter(server)
     assert [toy.from_connect_data("t", TEXT, each) for each in ("a", "b")] == [

@@ -26,7 +26,7 @@ GUID = "89791762-2336-4186-9674-299b90a802e2"
     ("path", "data"),
     [([0], "00"), ([1], "0202"), ([0, 1], "040002"), ([64], "028001"), ([2, 2, 0], "06040400")],
 )
-def test_where_a_message_stands_in_its_file(path: list[int], data: str) -> None:
+def test_index_of_a_message_in_its_file(path: list[int], data: str) -> None:
     """A zig-zag count and one number a level; the first message of all is a single zero."""
     assert id_prefix(1, path).hex() == "0000000001" + data
     assert read_indexes(bytes.fromhex(data), 0) == (tuple(path), len(data) // 2)
