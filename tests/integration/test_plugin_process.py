@@ -37,8 +37,9 @@ def host():
 
 def tell(number):
     """Signal the host and live until it has looked up the sender: it obeys the signals of processes that are gone."""
-    os.kill(host(), number)
-    while int(re.search("ShdPnd:(.*)", Path(f"/proc/{host()}/status").read_text())[1], 16) & 1 << number - 1:
+    pid = host()
+    os.kill(pid, number)
+    while int(re.search("ShdPnd:(.*)", Path(f"/proc/{pid}/status").read_text())[1], 16) & 1 << number - 1:
         time.sleep(0.05)
     time.sleep(1)
 

@@ -176,7 +176,7 @@ def _plugin(
         stage = Stage.start(environment, f"verify {name}")
     except PluginError as error:  # no code of the bundle has run yet
         hint = "check that this Python can start"
-        yield Check("environment", name, False, _last_line(error), hint, is_environment=True)
+        yield Check("environment", name, False, _exception(error), hint, is_environment=True)
         return
     try:
         found = ask(stage, declaration.reference, declaration.type)
@@ -201,7 +201,7 @@ def _check_rules(stage: Stage, declaration: Declaration, config: dict[str, str] 
     try:
         result = stage.call(TryPlugin(declaration.reference, declaration.type.value, config), TRY_SECONDS)
     except PluginError as error:
-        yield Check("rules", name, False, _last_line(error), f"try it with {_KIT}")
+        yield Check("rules", name, False, _exception(error), f"try it with {_KIT}")
         return
     broken = [each for each in result.outcomes if each.fault]
     for each in broken:
@@ -228,15 +228,13 @@ def _compared(declaration: Declaration, found: Description) -> Iterator[Check]:
 
 def _fact(error: PluginError) -> str:
     """Return how the stage ended or hung, else the exception that the plugin raised."""
-    return str(error) if (error.code or "").startswith("stage.") else _last_line(error)
+    return str(error) if (error.code or "").startswith("stage.") else _exception(error)
 
 
-def _last_line(error: ConnectError) -> str:
-    """Return the line of a trace that names the exception: Python's last one; Java's last cause and its remedy."""
-    trace = getattr(error, "trace", None) or str(error)
-    lines = str(trace).strip().splitlines() or [type(error).__name__]
-    if not any(line.startswith("\tat ") for line in lines):
-        return lines[-1]
-    lines = [line for line in lines if not line.startswith("\t")]
-    last_cause = max(number for number, line in enumerate(lines) if not number or line.startswith("Caused by: "))
-    return "; ".join(lines[last_cause:]).removeprefix("Caused by: ")
+def _exception(error: ConnectError) -> str:
+    """Return the exception that a trace names: Python's last line, or Java's last cause with its remedy."""
+    trace = str(getattr(error, "trace", None) or error).strip() or type(error).__name__
+    if "\n\tat " not in trace:
+        return trace.splitlines()[-1]
+    last_cause = trace.rpartition("\nCaused by: ")[2]
+    return "; ".join(line for line in last_cause.splitlines() if not line.startswith("\t"))

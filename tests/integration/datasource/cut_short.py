@@ -58,10 +58,12 @@ def a_cancelled_job(rows: DataFrame) -> None:
 
     canceller = threading.Thread(target=cancel)
     canceller.start()
-    with contextlib.suppress(Py4JJavaError):
-        rows.crossJoin(spark.range(1000)).selectExpr("count(md5(value))").collect()
-    has_ended.set()
-    canceller.join()
+    try:
+        with contextlib.suppress(Py4JJavaError):
+            rows.crossJoin(spark.range(1000)).selectExpr("count(md5(value))").collect()
+    finally:
+        has_ended.set()
+        canceller.join()
 
 
 def a_failing_neighbour(rows: DataFrame) -> None:
