@@ -87,23 +87,15 @@ class HeaderConversion:
         )
 
     def _read_together(self, topic: str, values: Any, keys: Any) -> Any:
-        """Read headers of any name at once if the first few show that this works: a failed attempt is expensive.
-
-        Headers of several schemas are converted once per distinct value.
-        """
+        """Read headers of any name at once if the first few show that this works: a failed attempt is expensive."""
         together = self._together(values, keys)
         if together is None:
             return NotImplemented
-        few = together if len(values) <= _FEW else replace(together, values=values.slice(0, _FEW))
-        found = self._converted_at_once(topic, few)
-        if found is NotImplemented or few is together:
-            return _columns(found)
-        if isinstance(found, ColumnRun):
-            return self._read_at_once(topic, together)
-        encoded = values.dictionary_encode("encode")
-        columns = self._read_at_once(topic, replace(together, values=encoded.dictionary))
-        is_own = columns is NotImplemented or len(encoded.dictionary) == len(values)
-        return columns if is_own else [column.take(encoded.indices) for column in columns]
+        if len(values) > _FEW:
+            few = replace(together, values=values.slice(0, _FEW))
+            if self._converted_at_once(topic, few) is NotImplemented:
+                return NotImplemented
+        return self._read_at_once(topic, together)
 
     def _written(self, topic: str, alike: _UniformHeaders, failed: dict[int, Exception]) -> tuple[Any, Any]:
         if (cells := self._written_at_once(topic, alike)) is not NotImplemented:

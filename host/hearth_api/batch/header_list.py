@@ -8,6 +8,7 @@ are few distinct names and schemas, so each is parsed once, and values of one sc
 from __future__ import annotations
 
 import datetime as dt
+from array import array
 from collections.abc import Sequence
 from functools import lru_cache
 from itertools import accumulate, chain, islice
@@ -23,6 +24,7 @@ from hearth_api.header import Header, Headers, alike_headers, flat_rows, headers
 from hearth_api.java.physical import from_physical, to_physical
 from hearth_api.java.schema_json import schema_from_text, schema_to_text
 from hearth_api.logical import Date, Time, Timestamp
+from hearth_api.number import narrow
 from hearth_api.schema import Schema, Type
 from hearth_api.struct import Struct
 from hearth_api.validation import validate_value
@@ -32,7 +34,7 @@ _MOMENTS: dict[str | None, tuple[Any, type]] = {
     kind.LOGICAL_NAME: (kind, own) for kind, own in ((Date, dt.date), (Time, dt.time), (Timestamp, dt.datetime))
 }
 _TRUTHS: dict[str | None, bool | None] = {"true": True, "false": False, None: None}
-_OF_NUMBERS = "0123456789+-.e,"
+_OF_NUMBERS = "0123456789+-.eE,"
 
 
 def headers_to_column(headers: Sequence[Headers | None]) -> Any:
@@ -192,31 +194,48 @@ def _texts(schema: Schema | None, values: Sequence[Any]) -> Sequence[str | None]
 
 def _values(schema: Schema | None, texts: list[str | None]) -> list[Any]:
     """Return the values of texts of one schema."""
-    if schema is not None and schema.type is Type.STRING:
+    if schema is None:
+        return _plain_values(texts)
+    if schema.type is Type.STRING:
         return texts
-    if schema is not None and schema._kind is int:
-        return [None if text is None else int(text) for text in texts]
-    if schema is not None and schema._kind is bool and _TRUTHS.keys() >= set(texts):
+    if schema._kind is bool and _TRUTHS.keys() >= set(texts):
         return [*map(_TRUTHS.__getitem__, texts)]
-    if schema is not None and schema.type in _NUMBERS and (found := _numbers(texts)) is not None:
-        if schema.name in _MOMENTS:
-            to_logical = _MOMENTS[schema.name][0].to_logical
-            return [to_logical(schema, number) for number in found]
-        return found
-    found = plain_values(["null" if text is None else text for text in texts])
-    return [value if schema is None or is_plain(schema, value) else from_physical(schema, value) for value in found]
+    if schema.type in _NUMBERS:
+        present = [text for text in texts if text is not None] if None in texts else texts
+        if (numbers := _numbers(schema, present)) is not None:
+            each = iter(numbers)
+            return numbers if present is texts else [None if text is None else next(each) for text in texts]
+    found = [value if is_plain(schema, value) else from_physical(schema, value) for value in _plain_values(texts)]
+    is_narrow = schema.type is Type.FLOAT32
+    return [value if value is None else narrow(value) for value in found] if is_narrow else found
 
 
-def _numbers(texts: list[str | None]) -> list[Any] | None:
-    """Return the numbers of JSON texts, all parsed at once; None if one of them is not a number."""
+def _plain_values(texts: list[str | None]) -> list[Any]:
+    return plain_values(["null" if text is None else text for text in texts])
+
+
+def _numbers(schema: Schema, texts: list[Any]) -> list[Any] | None:
+    """Return the numbers of JSON texts, or the moments they stand for; None if one of them is not a number.
+
+    The number of a FLOAT32 is the 32-bit float nearest to the 64-bit float that its text denotes.
+    """
+    if schema._kind is int:
+        return [*map(int, texts)]
+    joined = ",".join(texts)
+    if joined.strip(_OF_NUMBERS):
+        return None
     try:
-        joined = ",".join(texts)  # type: ignore[arg-type]
-        if joined.count(",") == len(texts) - 1 and not joined.strip(_OF_NUMBERS):
-            found: list[Any] = strict_json(f"[{joined}]")
-            return found if len(found) == len(texts) else None
-    except (TypeError, ValueError):
-        pass
-    return None
+        found: list[Any] = strict_json(f"[{joined}]")
+    except ValueError:
+        return None
+    if len(found) != len(texts):
+        return None
+    if schema.type is Type.FLOAT32:
+        return array("f", found).tolist()
+    if schema.name in _MOMENTS:
+        to_logical = _MOMENTS[schema.name][0].to_logical
+        return [to_logical(schema, number) for number in found]
+    return found
 
 
 def _headers(key: str, schema: Schema | None, texts: list[str | None]) -> list[Header]:

@@ -1,16 +1,11 @@
 """Parses texts of headers as Kafka Connect does, in one loop.
 
-It recognises what nearly every header is: words and identifiers, integers, decimals. `scalar_text` does the same for
-one text.
+It recognises what nearly every header is: words and identifiers, integers, decimals, truth values, nulls, days, JSON,
+and timestamps where the machine's time zone is UTC. `scalar_text` does the same for one text.
 """
 
-from cpython.mem cimport PyMem_Free
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
-from libc.string cimport memcmp, memcpy, strlen
-
-cdef extern from "Python.h":
-    enum: Py_DTSF_ADD_DOT_0
-    char *PyOS_double_to_string(double, char, int, int, int *) except NULL
+from libc.string cimport memcmp, memcpy, memset
 
 cdef enum:
     DIGITS = 20
@@ -19,7 +14,7 @@ cdef enum:
     EXACT_POWER = 22  # as are powers of ten up to this one
 
 cdef enum:  # kinds of texts
-    UNTOLD, TEXT, BYTE, SHORT, INT, LONG, FLOAT, DAY
+    UNTOLD, TEXT, BYTE, SHORT, INT, LONG, FLOAT, DAY, MOMENT, TRUTH, NOTHING
 
 cdef enum:  # kinds of characters
     OTHER = 1  # occurs in no number and in no first token of a date or time
@@ -30,6 +25,7 @@ cdef enum:  # kinds of characters
 cdef enum:
     FIRST_YEAR = 1583
     EPOCH = 719163  # 1970-01-01, with 0001-01-01 as day 1
+    NO_DAY = 0x7FFFFFFF
 
 cdef int *LENGTHS = [0, 31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31]
 cdef int *BEFORE = [0, 0, 31, 59, 90, 120, 151, 181, 212, 243, 273, 304, 334]
@@ -66,12 +62,19 @@ cdef inline bint is_digit(int byte) noexcept:
 
 _prepare()
 
+include "header_json.pxi"
 
-def read_texts(size_t content, size_t offsets, Py_ssize_t count, size_t out, size_t ends, size_t kinds):
+
+def read_texts(
+    size_t content, size_t offsets, Py_ssize_t count, size_t out, size_t ends, size_t kinds, size_t shapes,
+    bint reads_moments
+):
     """Parse ``count`` texts: write each one's kind to ``kinds``, and its text in a headers column to ``out``.
 
-    Nothing is written for a text of kind 0, which is not recognised here. ``ends`` gets 0 and the end of each; ``out``
-    has room for ``ROOM`` more bytes per text. Returns the number of bytes written.
+    Nothing is written for a text of kind 0, which is not recognised here, and for a null. ``ends`` gets 0 and the end
+    of each; ``out`` has room for ``ROOM`` more bytes per text. Kinds of arrays and maps are numbered as they appear:
+    ``shapes`` gets for each kind whether it is a map, then for each the kind of its values, 256 bytes each. Timestamps
+    are read as in UTC if ``reads_moments``. Returns the number of bytes written.
     """
     cdef const uint8_t *text = <const uint8_t *>content
     cdef const int32_t *start = <const int32_t *>offsets
@@ -80,14 +83,21 @@ def read_texts(size_t content, size_t offsets, Py_ssize_t count, size_t out, siz
     cdef char *begin = <char *>out
     cdef char *at = begin
     cdef Py_ssize_t row
+    cdef Shapes found
+    memset(&found, 0, sizeof(Shapes))
+    found.count = NOTHING
     end[0] = 0
     for row in range(count):
-        kind[row] = read_text(text + start[row], text + start[row + 1], &at)
+        kind[row] = read_text(text + start[row], text + start[row + 1], &at, &found, reads_moments)
         end[row + 1] = <int32_t>(at - begin)
+    memcpy(<void *>shapes, found.is_map, MOST_SHAPES + 1)
+    memcpy(<void *>(shapes + MOST_SHAPES + 1), found.items, MOST_SHAPES + 1)
     return at - begin
 
 
-cdef int read_text(const uint8_t *text, const uint8_t *end, char **out) except -1:
+cdef int read_text(
+    const uint8_t *text, const uint8_t *end, char **out, Shapes *shapes, bint reads_moments
+) noexcept:
     """Return the kind of a text, and write its text in a headers column."""
     cdef int kind
     cdef const uint8_t *digits = text
@@ -95,7 +105,9 @@ cdef int read_text(const uint8_t *text, const uint8_t *end, char **out) except -
     if text < end and KINDS[text[0]] & OPENING:
         if text[0] == c"t" or text[0] == c"f" or text[0] == c"n":
             if end - text >= 4 and is_literal(text):
-                return UNTOLD
+                return write_literal(text, end, out)
+        elif text[0] == c"{" or text[0] == c"[":
+            return write_json(text, end, out, shapes)
         else:
             if text[0] == c"+" or text[0] == c"-":
                 digits += 1
@@ -112,6 +124,10 @@ cdef int read_text(const uint8_t *text, const uint8_t *end, char **out) except -
                     return kind
             if behind[0] == c"-" and end - text == 10:
                 return write_day(text, out)
+            if reads_moments and behind[0] == c"-" and end - text == 24:
+                kind = write_moment(text, out)
+                if kind:
+                    return kind
             if not KINDS[behind[0]] & OTHER and not is_certain(digits, behind, end):
                 return UNTOLD
     memcpy(out[0], text, end - text)
@@ -121,6 +137,18 @@ cdef int read_text(const uint8_t *text, const uint8_t *end, char **out) except -
 
 cdef inline bint is_literal(const uint8_t *text) noexcept:
     return not memcmp(text, b"true", 4) or not memcmp(text, b"fals", 4) or not memcmp(text, b"null", 4)
+
+
+cdef int write_literal(const uint8_t *text, const uint8_t *end, char **out) noexcept:
+    """Write a truth value; a text that only starts like a literal may end with blanks."""
+    cdef bint is_false = text[0] == c"f" and end - text == 5 and text[4] == c"e"
+    if text[0] == c"n":
+        return NOTHING if end - text == 4 else UNTOLD
+    if not is_false and (text[0] == c"f" or end - text != 4):
+        return UNTOLD
+    memcpy(out[0], text, end - text)
+    out[0] += end - text
+    return TRUTH
 
 
 cdef bint is_certain(const uint8_t *digits, const uint8_t *behind, const uint8_t *end) noexcept:
@@ -157,7 +185,10 @@ cdef int write_whole(const uint8_t *text, const uint8_t *digits, const uint8_t *
     if not 0 < end - digits <= MOST_DIGITS:
         return UNTOLD
     number = number_of(digits, end)
-    number = write_number(-number if text[0] == c"-" else number, out)
+    return kind_of_whole(write_number(-number if text[0] == c"-" else number, out))
+
+
+cdef int kind_of_whole(int64_t number) noexcept:
     if -0x80 <= number < 0x80:
         return BYTE
     if -0x8000 <= number < 0x8000:
@@ -193,34 +224,63 @@ cdef int64_t write_number(int64_t number, char **out) noexcept:
 
 
 cdef int write_day(const uint8_t *text, char **out) noexcept:
-    """Write the day number of an ISO 8601 date from the first year whose calendar is also Java's."""
-    cdef int place
+    """Write the day number of an ISO 8601 date."""
+    cdef int64_t day = day_of(text)
+    if day == NO_DAY:
+        return UNTOLD
+    write_number(day, out)
+    return DAY
+
+
+cdef int write_moment(const uint8_t *text, char **out) noexcept:
+    """Write the milliseconds since 1970 of a timestamp such as ``2026-01-01T12:34:56.789Z``."""
+    cdef int64_t day = day_of(text), hour, minute, second
+    if not is_shaped(text + 10, b"T00:00:00.000Z", 14):
+        return UNTOLD
+    hour, minute = number_of(text + 11, text + 13), number_of(text + 14, text + 16)
+    second = number_of(text + 17, text + 19)
+    if day == NO_DAY or hour > 23 or minute > 59 or second > 59:
+        return UNTOLD
+    write_number((((day * 24 + hour) * 60 + minute) * 60 + second) * 1000 + number_of(text + 20, text + 23), out)
+    return MOMENT
+
+
+cdef int64_t day_of(const uint8_t *text) noexcept:
+    """Return the day number of an ISO 8601 date, from the first year whose calendar is also Java's."""
     cdef int64_t year, month, day, leaps
     cdef bint is_leap
-    for place in range(10):
-        if (text[place] != c"-") if place == 4 or place == 7 else not is_digit(text[place]):
-            return UNTOLD
+    if not is_shaped(text, b"0000-00-00", 10):
+        return NO_DAY
     year, month, day = number_of(text, text + 4), number_of(text + 5, text + 7), number_of(text + 8, text + 10)
     is_leap = year % 4 == 0 and (year % 100 != 0 or year % 400 == 0)
     if year < FIRST_YEAR or not 1 <= month <= 12 or not 1 <= day <= LENGTHS[month] + (is_leap and month == 2):
-        return UNTOLD
+        return NO_DAY
     leaps = (year - 1) // 4 - (year - 1) // 100 + (year - 1) // 400
-    day += 365 * (year - 1) + leaps + BEFORE[month] + (is_leap and month > 2)
-    write_number(day - EPOCH, out)
-    return DAY
+    return day + 365 * (year - 1) + leaps + BEFORE[month] + (is_leap and month > 2) - EPOCH
+
+
+cdef bint is_shaped(const uint8_t *text, const char *shape, int length) noexcept:
+    """Return whether a text has digits where the shape has zeros, and the same characters elsewhere."""
+    cdef int place
+    for place in range(length):
+        if not is_digit(text[place]) if shape[place] == c"0" else text[place] != shape[place]:
+            return False
+    return True
 
 
 cdef int write_decimal(
     const uint8_t *text, const uint8_t *digits, const uint8_t *point, const uint8_t *end, char **out
-) except -1:
-    """Write a decimal number; the quotient of two exact 64-bit floats is the nearest one."""
+) noexcept:
+    """Write the digits of a decimal number, of which a reader takes the 32-bit float nearest to the 64-bit float.
+
+    The quotient of two exact 64-bit floats is the nearest one.
+    """
     cdef const uint8_t *at = digits
     cdef int64_t number = 0
     cdef uint64_t bits
     cdef int length = 0, power = <int>min(end - point - 1, EXACT_POWER + 1)
     cdef bint is_whole = True
     cdef double wide
-    cdef char *written
     if power == 0:
         return UNTOLD
     while at < end:
@@ -240,10 +300,11 @@ cdef int write_decimal(
     memcpy(&bits, &wide, 8)
     if bits & 0x1FFFFFFF == 0x10000000:  # halfway between two 32-bit floats
         return UNTOLD
-    wide = <float>(-wide if text[0] == c"-" else wide)
-    written = PyOS_double_to_string(wide, c"r", 0, Py_DTSF_ADD_DOT_0, NULL)
-    length = <int>strlen(written)
-    memcpy(out[0], written, length)
-    out[0] += length
-    PyMem_Free(written)
+    if text[0] == c"-":
+        out[0][0] = c"-"
+        out[0] += 1
+    while digits < point - 1 and digits[0] == 0x30:  # JSON has no leading zeros
+        digits += 1
+    memcpy(out[0], digits, end - digits)
+    out[0] += end - digits
     return FLOAT

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import random
 from collections.abc import Callable
 from typing import Any
@@ -12,9 +13,9 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from hearth_api import STRING_SCHEMA, DataError
-from hearth_api.batch import ColumnRun, HeaderColumns, header_text, parse_headers
+from hearth_api.batch import ColumnRun, HeaderColumns, header_text, header_values, parse_headers
 from hearth_api.batch.header_parsing import PARSE, parse_by_loop, parse_one_by_one
-from hearth_api.java import parse_string, schema_to_text
+from hearth_api.java import parse_string, schema_from_text, schema_to_text
 
 WAYS = [
     pytest.param(parse_by_loop, marks=pytest.mark.skipif(PARSE is parse_one_by_one, reason="nothing is compiled")),
@@ -69,15 +70,55 @@ NUMBERS = st.one_of(
     ),
     st.floats(2**-10, 2**20, width=32).map(lambda number: f"{number * (1 + 2**-24):.17f}"),
 )
+MOMENTS = st.tuples(
+    st.sampled_from(["2026-01-31", "1582-10-10", "2026-02-29", "9999-12-31", "0001-01-01"]),
+    st.sampled_from(["T23:59:59.999Z", "T24:00:00.000Z", "T12:60:00.000Z", "T12:00:60.000Z", "T12:00:00.00xZ"]),
+).map("".join)
 STRING_TEXT = schema_to_text(STRING_SCHEMA)
-TEXTS = st.none() | NUMBERS | st.lists(st.sampled_from(PIECES), max_size=5).map("".join) | st.text(max_size=4)
 
 
-def told(texts: list[str | None]) -> tuple[list[Any], list[Any]]:
-    """Return the header columns of texts, each parsed by itself."""
+INNER_TEXTS = st.one_of(
+    st.sampled_from(["", " ", "a", "a-b", "1:2", "a: b", ", ", "2026-01-01", " 2026-1-01", "12:34:56.789Z", "@float"]),
+    st.text(st.sampled_from('aé7-: ,[]{}@"\\'), max_size=11),
+)
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers(-(1 << 65), 1 << 65) | st.integers(-200, 200) | st.floats() | INNER_TEXTS,
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(INNER_TEXTS, inner, max_size=4),
+    max_leaves=8,
+).flatmap(
+    lambda value: st.sampled_from([None, 1]).map(lambda indent: json.dumps(value, indent=indent, ensure_ascii=False))
+)
+BROKEN_JSON = st.tuples(
+    JSON, st.integers(0, 9), st.sampled_from(["", "[", "]", "{", "}", ",", '"', ":", " ", "-", "0"])
+).map(lambda drawn: drawn[0][: drawn[1]] + drawn[2] + drawn[0][drawn[1] :])
+
+TEXTS = (
+    st.none()
+    | NUMBERS
+    | MOMENTS
+    | JSON
+    | BROKEN_JSON
+    | st.lists(st.sampled_from(PIECES), max_size=5).map("".join)
+    | st.text(max_size=4)
+)
+
+
+def parsed(texts: list[str | None]) -> list[tuple[str | None, Any]]:
+    """Return the schema and the value of each text, parsed by itself, as they are after a headers column."""
     found = [parse_string(text) for text in texts]
     schemas = [None if each.schema is None else schema_to_text(each.schema) for each in found]
-    return schemas, [header_text(each.schema, each.value) for each in found]
+    return with_values(schemas, [header_text(each.schema, each.value) for each in found])
+
+
+def with_values(schemas: list[str | None], texts: list[str | None]) -> list[tuple[str | None, Any]]:
+    """Return schemas and the values of texts; repr tells numbers of different types apart."""
+    return [
+        (
+            schema,
+            repr(header_values(None if schema is None else schema_from_text(schema), pa.array([text], pa.string()))),
+        )
+        for schema, text in zip(schemas, texts)
+    ]
 
 
 @pytest.mark.parametrize("way", WAYS)
@@ -93,13 +134,18 @@ def told(texts: list[str | None]) -> tuple[list[Any], list[Any]]:
     texts=["2026-01-01", "2026-01-01x", "26-1-1", "1-1-1234567", "123-456789", "+1-3", "tru", "truE", "falsify"],
     start=2,
 )
+@example(
+    texts=['{"a":1,"a":2}', '{"b":1,"a":2000,"c":3}', "[[1],[[1]]]", '["a",1]', "[]", "{}", "[null,null]", "[-0]"],
+    start=0,
+)
+@example(texts=["true", "false", "null", "true ", "false\n", "nulls", "2026-01-01T12:34:56.789Z"], start=0)
 @example(texts=["", "+", "-", "-a", "+.5", "-1.50", "+7", "-0", "0" * 17 + "7", "9" * 18, "9" * 19], start=0)
 def test_texts_of_a_column_are_parsed_like_single_ones(
     way: Callable[[Any], ColumnRun | HeaderColumns], texts: list[str | None], start: int
 ) -> None:
     """Any texts, including slices of a column."""
     try:
-        wanted = told(texts[start:])
+        wanted = parsed(texts[start:])
     except DataError as error:
         with pytest.raises(DataError, match=str(error)):
             way(pa.array(texts, pa.string()).slice(start))
@@ -108,9 +154,9 @@ def test_texts_of_a_column_are_parsed_like_single_ones(
         found = way(column)
         if isinstance(found, ColumnRun):
             assert (found.schema, found.column) == (STRING_SCHEMA, column)
-            assert {STRING_TEXT}.issuperset(wanted[0])
+            assert {STRING_TEXT}.issuperset(schema for schema, _ in wanted)
         else:
-            assert (found.schemas.to_pylist(), found.values.to_pylist()) == wanted
+            assert with_values(found.schemas.to_pylist(), found.values.to_pylist()) == wanted
             assert (found.schemas.type, found.values.type) == (pa.string(), pa.string())
 
 
@@ -124,4 +170,4 @@ def test_decimals_drawn_at_random_are_the_nearest_floats() -> None:
         texts.append(f"{chance.choice(['', '-', '+'])}{digits[:point]}.{digits[point:]}")
     found = parse_headers(pa.array(texts, pa.string()))
     assert isinstance(found, HeaderColumns)
-    assert (found.schemas.to_pylist(), found.values.to_pylist()) == told(texts)
+    assert with_values(found.schemas.to_pylist(), found.values.to_pylist()) == parsed(texts)
