@@ -6,11 +6,11 @@ from hypothesis import HealthCheck, settings
 
 QUICK, SUITE, LONG = "quick", "suite", "long"
 
-EXAMPLES = {QUICK: 8, SUITE: 24, LONG: 10_000}
+EXAMPLES = {QUICK: 8, SUITE: 12, LONG: 10_000}
 """Examples of a property in each profile."""
-MACHINE_EXAMPLES = {QUICK: 20, SUITE: 120, LONG: 200_000}
+MACHINE_EXAMPLES = {QUICK: 20, SUITE: 60, LONG: 200_000}
 """Runs of a state machine in each profile."""
-DECODER_EXAMPLES = {QUICK: 10, SUITE: 40, LONG: 100_000}
+DECODER_EXAMPLES = {QUICK: 10, SUITE: 20, LONG: 100_000}
 """How many foreign bytes a decoder is given in each profile."""
 CRASHES = {QUICK: 1, SUITE: 1, LONG: 10}
 """How often a crash test kills or stops what it is about, each time at another moment."""
