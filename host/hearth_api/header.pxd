@@ -12,12 +12,6 @@ cdef class Headers:
     cpdef duplicate(self)
     cpdef _flat(self)
 
-@cython.locals(header=Header, made=list)
-cpdef headers_of_values(key, schema, values)
-
-@cython.locals(headers=Headers, made=list)
-cpdef headers_of_each(rows)
-
 @cython.locals(own=Headers)
 cpdef flat_rows(headers)
 

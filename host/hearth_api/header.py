@@ -214,29 +214,6 @@ class Headers:
         return items
 
 
-def headers_of_values(key: str, schema: Schema | None, values: Iterable[Any]) -> list[Header]:
-    """Return one header for each value, all of one name and schema."""
-    made = []
-    for value in values:
-        header = Header.__new__(Header)
-        header.key = key
-        header.value = value
-        header._schema = schema
-        made.append(header)
-    return made
-
-
-def headers_of_each(rows: Iterable[tuple[Header, ...]]) -> list[Headers]:
-    """Return one Headers object for each record's headers."""
-    made = []
-    for items in rows:
-        headers = Headers.__new__(Headers)
-        headers._items = items
-        headers._parts = ()
-        made.append(headers)
-    return made
-
-
 def flat_rows(headers: Iterable[Headers | None]) -> list[tuple[Any, ...]]:
     """Return a flat tuple of name, schema (as given) and value of each header, for each record."""
     return [() if own is None else own._flat() for own in headers]

@@ -30,17 +30,16 @@ from hearth_api.batch.batch_record import (
 )
 from hearth_api.batch.column import arrow_type, column_to_values, values_to_column
 from hearth_api.batch.header_list import (
-    column_to_headers,
     header_columns,
     header_lists,
     header_text,
     header_texts,
-    header_values,
     headers_to_column,
     repeats,
     schema_texts,
 )
 from hearth_api.batch.header_parsing import parse_headers
+from hearth_api.batch.header_rows import column_to_headers, header_values
 from hearth_api.batch.late_error import LateErrors
 from hearth_api.batch.packed_records import PackedRecords, RecordKind
 from hearth_api.batch.record_copy import LASTING, copies_of

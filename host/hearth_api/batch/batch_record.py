@@ -13,7 +13,8 @@ from typing import Any, cast
 from hearth_api.batch import arrow as pa
 from hearth_api.batch.batch import Batch
 from hearth_api.batch.column import column_to_values, fit_surely, values_to_column
-from hearth_api.batch.header_list import column_to_headers, headers_to_column
+from hearth_api.batch.header_list import headers_to_column
+from hearth_api.batch.header_rows import column_to_headers
 from hearth_api.batch.offset_column import offsets_to_column
 from hearth_api.batch.packed_records import MOST_ROWS, PackedRecords, RecordKind, pack
 from hearth_api.batch.record_parts import (
