@@ -203,8 +203,10 @@ def test_a_cluster_survives_a_minute_without_a_broker(tmp_path: Path, own_broker
         own_broker.stop()
         with Reader(second, "/connectors") as reader:
             time.sleep(60)
+            health = second.rest.call("GET", "/health")
         own_broker.start()
         back = time.monotonic()
+        assert (health.status, "currently ensuring membership in the cluster" in health.text) == (500, True)
         assert lines.flows(120), first.last_words() + second.last_words()
         print(f"lines {time.monotonic() - back:.1f} s after the broker was back, {lines.arrivals.repeats} came again")
         assert (reader.faults, reader.count > 20) == ([], True)

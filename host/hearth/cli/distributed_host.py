@@ -135,6 +135,7 @@ class DistributedHost(Host):
                 launcher.stop()
                 application.prepare()
 
+        self.herder.health.begin_with("ensuring membership in the cluster", self._group.ensure_membership)
         self._leadership = Leadership(self._topics, lead, follow)
         self._leader_watch = LeaderWatch(self._group)
         # Run from the last to the first: tasks here end, then another host may lead, and only then this one leaves.

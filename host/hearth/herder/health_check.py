@@ -13,17 +13,22 @@ from hearth.herder.queue import Queues
 class HealthCheck:
     """Exercises every part of the herder that requests depend on, and names the step in which a check hangs.
 
-    Each step finishes at once unless its thread is dead, a lock is held permanently, or the machine has no thread
-    left. A plugin that hangs blocks only its own connector, so it is not checked.
+    Each step finishes at once unless its thread is dead, a lock is held permanently, the machine has no thread left,
+    or the host is no member of its cluster, as while Kafka is away. A plugin that hangs blocks only its own connector,
+    so it is not checked.
     """
 
     def __init__(self, queues: Queues, steps: Mapping[str, Callable[[], object]]) -> None:
         """``steps`` are the checks, keyed by the worker activity to report, such as "reading statuses"."""
         self._queues = queues
-        self._steps = steps
+        self._steps = dict(steps)
         self._lock = threading.Lock()
         self._turn: Future[None] | None = None
         self._place: tuple[str, dt.datetime] | None = None
+
+    def begin_with(self, doing: str, step: Callable[[], object]) -> None:
+        """Take another step before all others."""
+        self._steps = {doing: step, **self._steps}
 
     def take(self) -> Future[None]:
         """Return a future that completes when the herder responds; concurrent callers share one check."""

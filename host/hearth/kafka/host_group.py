@@ -164,6 +164,14 @@ class HostGroup:
         """Return whether a member is this host."""
         return host.instance == self._instance
 
+    def ensure_membership(self) -> None:
+        """Return once the coordinator lists this host as a member; at once before it has joined or after it left."""
+        while self._joined.done() and not self._stopping.is_set():
+            with contextlib.suppress(KafkaException):
+                if any(map(self.is_own, self.hosts())):
+                    return
+            self._stopping.wait(_PAUSE_SECONDS)
+
     def take_out(self, host: HostMember) -> None:
         """Remove a host that is known to have died from the group, long before its session ends.
 

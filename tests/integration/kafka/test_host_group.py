@@ -5,7 +5,8 @@ from __future__ import annotations
 import socket
 import struct
 from collections.abc import Callable, Iterator
-from concurrent.futures import Future
+from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import TimeoutError as FutureTimeout
 
 import pytest
 from confluent_kafka import Consumer, KafkaError, KafkaException
@@ -155,6 +156,24 @@ def test_unreachable_brokers_are_not_queried_for_a_group(hosts: Hosts) -> None:
     with pytest.raises(KafkaException):
         group.hosts()
     assert away.questions == 0
+
+
+def test_membership_is_ensured_once_brokers_answer(hosts: Hosts) -> None:
+    """Health checks wait for that, as Kafka Connect's do; before it joined and after it left, nothing is awaited."""
+    group = hosts.new("ensured", 1)
+    group.ensure_membership()
+    group.join(hosts.refusals.append)
+    admin, group._admin = group._admin, Away()
+    with ThreadPoolExecutor() as pool:
+        turn = pool.submit(group.ensure_membership)
+        with pytest.raises(FutureTimeout):
+            turn.result(1)
+        group._admin = admin
+        turn.result(TIMEOUT)
+        group._admin = Away()
+        turn = pool.submit(group.ensure_membership)
+        group.leave()
+        turn.result(TIMEOUT)
 
 
 def java_member(broker: KafkaBroker, group: str) -> socket.socket:

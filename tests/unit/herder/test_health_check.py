@@ -33,3 +33,12 @@ def test_a_failed_step_is_reported_once() -> None:
     with pytest.raises(KeyError):
         check.take().result(TIMEOUT)
     check.take().result(TIMEOUT)
+
+
+def test_a_later_step_may_come_first() -> None:
+    """As membership in the cluster does, which exists after the herder."""
+    taken: list[str] = []
+    check = HealthCheck(Queues(), {"reading": lambda: taken.append("reading")})
+    check.begin_with("joining", lambda: taken.append("joining"))
+    check.take().result(TIMEOUT)
+    assert taken == ["joining", "reading"]
