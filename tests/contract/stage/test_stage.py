@@ -213,6 +213,23 @@ def test_converter_reads_what_it_writes(runner: Runner) -> None:
     assert [record.value for record in found] == values
 
 
+def test_struct_inside_itself_survives_steps(runner: Runner) -> None:
+    """Whether the plugin makes it or gets it; records after it have their own schema."""
+    runner.load("transforms.a", runner.named("Fickle"))
+    made = runner.call(Apply([Step("transforms.a")], [batch_of("tree", "b")]))
+    assert made.failures == []
+    tree, plain = (batch_to_sink_records(batch)[0] for batch in made.batches)
+    assert (str(tree.value), plain.value) == ("Struct{name=root,children=[Struct{name=child}]}", "b")
+    schema: Any = tree.value_schema
+    children = schema.field("children").schema
+    assert children.value_schema.field("children").schema == children
+    branch = Struct(children.value_schema).put("name", "branch").put("children", tree.value["children"])
+    deeper = Struct(schema).put("name", "top").put("children", [branch, branch])
+    (again,) = runner.call(Apply([Step("transforms.a")], [batch_of(deeper, None, schema=schema)])).batches
+    first, second = batch_to_sink_records(again)
+    assert (first.value, first.value_schema, second.value) == (deeper, schema, None)
+
+
 def _column(column: Any) -> Any:
     from hearth_api.batch import arrow as pa
 

@@ -14,10 +14,11 @@ from hearth.isolation.environment import Environment
 from hearth.isolation.java_environment import java_environment
 from hearth.isolation.stage import Stage
 from hearth_api import INT64_SCHEMA, Schema, SchemaBuilder, SinkRecord, Struct
-from hearth_api.batch import Batch, records_to_batches
+from hearth_api.batch import Batch, batch_to_sink_records, records_to_batches
 from hearth_execution.failure import RemoteError
 from hearth_execution.order import number_rows
 from hearth_execution.transformation import Step
+from hearth_stage.conversion_call import Cells, Serialize
 from hearth_stage.limit import Limits
 from hearth_stage.plugin_call import Configure, Describe, KeyInfo, Load, WantedPlugin
 from hearth_stage.transformation_call import Apply
@@ -76,21 +77,32 @@ def test_missing_class_is_named_with_the_artifact_that_would_have_it(environment
     assert caught.value.info.trace.endswith(f"\n{remedy}")
 
 
-def test_struct_inside_itself_is_refused_in_a_sentence(environment: Environment) -> None:
-    """The stage goes on; a field of the name that marks such a struct is no such struct."""
-    builder = SchemaBuilder.struct().name("Node")
-    node = builder.field("next", builder.itself(optional=True)).build()
-    plain = SchemaBuilder.struct().name("Plain").field("reference", INT64_SCHEMA).build()
-    plugin = WantedPlugin("transformation", "odd.Closed", "odd.Closed", {})
-    confinement = Confinement(jvm=Jvm(options=(OPENED,)))
-    with contextlib.closing(Stage.start(environment.confined(confinement), "odd")) as stage:
+def test_struct_inside_itself_overflows_in_jsons_converter_as_in_java(environment: Environment) -> None:
+    """Kafka's other classes take it; after the overflow the stage goes on."""
+    builder = SchemaBuilder.struct().name("Node").field("id", INT64_SCHEMA)
+    following = builder.itself(optional=True)
+    node = builder.field("next", following).build()
+    value = Struct(node).put("id", 1).put("next", Struct(following).put("id", 2))
+    kafka = "org.apache.kafka.connect"
+    named = {
+        "transforms.a": f"{kafka}.transforms.HoistField$Value",
+        "transforms.b": f"{kafka}.transforms.ExtractField$Value",
+        "key.converter": f"{kafka}.storage.StringConverter",
+        "value.converter": f"{kafka}.json.JsonConverter",
+    }
+    with contextlib.closing(Stage.start(environment, "odd")) as stage:
         stage.call(Configure("sink", 0, 1))
-        stage.call(Load([plugin]))
-        step = Step("transformation")
-        with pytest.raises(RemoteError, match="a Java stage knows no struct that is nested inside itself"):
-            stage.call(Apply([step], _batches(node, Struct(node))))
-        answer = stage.call(Apply([step], _batches(plain, Struct(plain).put("reference", 1))))
-        assert [each.num_rows for each in answer.batches] == [1]
+        stage.call(Load([WantedPlugin(role, name, name, {"field": "line"}) for role, name in named.items()]))
+        steps = [Step("transforms.a"), Step("transforms.b")]
+        (batch,) = stage.call(Apply(steps, _batches(node, value))).batches
+        (record,) = batch_to_sink_records(batch)
+        assert (record.value_schema, record.value) == (node, value)
+        with pytest.raises(RemoteError) as raised:
+            stage.call(Serialize(["value.converter"], "t", Cells.of(batch.select(["value", "row"]))))
+        assert raised.value.info.class_name == "java.lang.StackOverflowError"
+        keys = number_rows(records_to_batches([SinkRecord("t", 0, node, value, None, None, kafka_offset=0)])[0])
+        written = stage.call(Serialize(["key.converter"], "t", Cells.of(keys.select(["key", "row"]))))
+        assert written.columns["key"].to_pylist() == [b"Struct{id=1,next=Struct{id=2}}"]
 
 
 def _batches(schema: Schema, value: Struct) -> list[Batch]:

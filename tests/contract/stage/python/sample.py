@@ -14,12 +14,14 @@ from hearth_api import (
     DataError,
     Importance,
     RetriableError,
+    SchemaBuilder,
     SinkConnector,
     SinkRecord,
     SinkTask,
     SourceConnector,
     SourceRecord,
     SourceTask,
+    Struct,
     Transformation,
 )
 
@@ -27,7 +29,7 @@ R = TypeVar("R", bound=ConnectRecord)
 
 
 class Fickle(Transformation):
-    """Drops ``drop``, fails on ``bad``, and fails twice on ``later`` before it succeeds."""
+    """Drops ``drop``, fails on ``bad``, fails twice on ``later`` before it succeeds, and makes a tree of ``tree``."""
 
     tries = 0
 
@@ -48,7 +50,15 @@ class Fickle(Transformation):
             self.tries += 1
             if self.tries < 3:
                 raise RetriableError("not yet")
-        return record
+        return self._tree(record) if record.value == "tree" else record
+
+    def _tree(self, record: R) -> R:
+        tree = SchemaBuilder.struct().name("Tree").field("name", STRING_SCHEMA)
+        child_schema = tree.itself()
+        schema = tree.field("children", SchemaBuilder.array(child_schema).optional().build()).build()
+        child = Struct(child_schema).put("name", "child")
+        root = Struct(schema).put("name", "root").put("children", [child])
+        return record.new_record(value_schema=schema, value=root)
 
 
 class CountingSource(SourceConnector):

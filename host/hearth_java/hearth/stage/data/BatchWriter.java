@@ -43,7 +43,8 @@ public final class BatchWriter {
     }
 
     /** Adds a column with values of a schema. */
-    public void column(String name, Schema schema, Object[] values) {
+    public void column(String name, Schema given, Object[] values) {
+        Schema schema = SchemaTexts.withReferences(given);
         count = values.length;
         columns.add(new Filled(Columns.field(name, schema), vector -> Columns.write(schema, vector, values)));
     }

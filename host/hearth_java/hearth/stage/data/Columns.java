@@ -31,10 +31,13 @@ public final class Columns {
 
     /** Returns the Arrow field of a column with values of the schema. */
     static Field field(String name, Schema schema) {
-        return SchemaTexts.isText(schema) ? new Field(name, FieldType.nullable(new ArrowType.Utf8()), null) : typed(name, schema, true);
+        return typed(name, schema, true);
     }
 
     private static Field typed(String name, Schema schema, boolean isNullable) {
+        if (SchemaTexts.isText(schema)) {
+            return new Field(name, new FieldType(isNullable, new ArrowType.Utf8(), null), null);
+        }
         List<Field> parts = null;
         ArrowType type;
         switch (schema.type()) {

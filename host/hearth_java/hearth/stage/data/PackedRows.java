@@ -69,8 +69,8 @@ public final class PackedRows {
 
     private static boolean isPackable(SourceRecord record) {
         return record.topic() != null && record.headers().isEmpty()
-            && (record.value() == null || !SchemaTexts.isText(record.valueSchema()))
-            && (record.key() == null || !SchemaTexts.isText(record.keySchema()));
+            && (record.value() == null || SchemaTexts.isPackable(record.valueSchema()))
+            && (record.key() == null || SchemaTexts.isPackable(record.keySchema()));
     }
 
     private byte[] packed(Schema schema, Object value) {

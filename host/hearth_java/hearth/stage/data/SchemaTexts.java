@@ -5,7 +5,6 @@ import java.util.Collections;
 import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
-import java.util.regex.Pattern;
 import org.apache.kafka.connect.data.ConnectSchema;
 import org.apache.kafka.connect.data.Field;
 import org.apache.kafka.connect.data.Schema;
@@ -18,16 +17,15 @@ public final class SchemaTexts {
     private static final int MOST_LEVELS = 63;
     private static final ObjectMapper JSON = new ObjectMapper();
     private static final JsonConverter CONVERTER = converter();
+    private static final RecursiveSchemas RECURSIVE = new RecursiveSchemas(CONVERTER);
     private static final Map<Identity, String> TEXTS = new ConcurrentHashMap<>();
-    private static final Map<Identity, Integer> LEVELS = new ConcurrentHashMap<>();
+    private static final Map<Identity, Shape> SHAPES = new ConcurrentHashMap<>();
     private static final Map<String, Schema> SCHEMAS = Collections.synchronizedMap(new LinkedHashMap<>() {
         @Override
         protected boolean removeEldestEntry(Map.Entry<String, Schema> eldest) {
             return size() > MOST;
         }
     });
-
-    private static final Pattern REFERENCE = Pattern.compile("\"reference\"\\s*:\\s*\\d");
 
     private SchemaTexts() {
     }
@@ -59,11 +57,8 @@ public final class SchemaTexts {
         }
         Schema known = SCHEMAS.get(text);
         if (known == null) {
-            if (REFERENCE.matcher(text).find()) {
-                throw recursive("in a record that reaches it");
-            }
             try {
-                known = CONVERTER.asConnectSchema(JSON.readTree(text));
+                known = RECURSIVE.read(JSON.readTree(text));
             } catch (java.io.IOException error) {
                 throw new DataException("a schema is not JSON: " + error.getMessage(), error);
             }
@@ -74,35 +69,50 @@ public final class SchemaTexts {
 
     /** Returns whether columns hold values of the schema as JSON texts. */
     static boolean isText(Schema schema) {
-        if (schema == null) {
-            return true;
-        }
-        if (schema.type().isPrimitive()) {
-            return false;
-        }
-        Identity key = new Identity(schema);
-        Integer known = LEVELS.get(key);
-        if (known == null) {
-            if (LEVELS.size() >= MOST) {
-                LEVELS.clear();
-            }
-            known = levels(schema, 0);
-            LEVELS.put(key, known);
-        }
-        return known > MOST_LEVELS;
+        return schema == null || schema instanceof StructReference || !schema.type().isPrimitive() && shape(schema).levels > MOST_LEVELS;
     }
 
-    private static int levels(Schema schema, int depth) {
-        if (depth > 1000) {
-            throw recursive(schema.name());
+    /** Returns whether values of the schema can be packed: they are no texts at any depth. */
+    static boolean isPackable(Schema schema) {
+        return !isText(schema) && (schema.type().isPrimitive() || !shape(schema).isRecursive);
+    }
+
+    /** Returns the schema, in which a struct that holds itself does so by references. */
+    static Schema withReferences(Schema schema) {
+        boolean isRecursive = schema != null && !schema.type().isPrimitive() && shape(schema).isRecursive;
+        return isRecursive ? read(write(schema)) : schema;
+    }
+
+    /** Returns whether two structs that hold themselves are the same, each with other objects for its fields. */
+    static boolean areSameRecursive(Schema one, Schema other) {
+        return RECURSIVE.areSame(one, other);
+    }
+
+    private static Shape shape(Schema schema) {
+        Identity key = new Identity(schema);
+        Shape known = SHAPES.get(key);
+        if (known == null) {
+            if (SHAPES.size() >= MOST) {
+                SHAPES.clear();
+            }
+            boolean isRecursive = RecursiveSchemas.isRecursive(schema);
+            known = new Shape(isRecursive, levels(isRecursive ? read(write(schema)) : schema));
+            SHAPES.put(key, known);
+        }
+        return known;
+    }
+
+    private static int levels(Schema schema) {
+        if (schema instanceof StructReference) {
+            return 0;
         }
         return switch (schema.type()) {
-            case ARRAY -> 1 + levels(schema.valueSchema(), depth + 1);
-            case MAP -> 2 + Math.max(levels(schema.keySchema(), depth + 1), levels(schema.valueSchema(), depth + 1));
+            case ARRAY -> 1 + levels(schema.valueSchema());
+            case MAP -> 2 + Math.max(levels(schema.keySchema()), levels(schema.valueSchema()));
             case STRUCT -> {
                 int most = 0;
                 for (Field field : schema.fields()) {
-                    most = Math.max(most, levels(field.schema(), depth + 1));
+                    most = Math.max(most, levels(field.schema()));
                 }
                 yield 1 + most;
             }
@@ -111,21 +121,17 @@ public final class SchemaTexts {
     }
 
     private static String text(Schema schema) {
-        try {
-            return CONVERTER.asJsonSchema(schema).toString();
-        } catch (StackOverflowError error) {
-            throw recursive(schema.name());
-        }
-    }
-
-    private static DataException recursive(String where) {
-        return new DataException("a Java stage knows no struct that is nested inside itself: " + where);
+        boolean isRecursive = !schema.type().isPrimitive() && RecursiveSchemas.isRecursive(schema);
+        return (isRecursive ? RECURSIVE.write(schema) : CONVERTER.asJsonSchema(schema)).toString();
     }
 
     private static JsonConverter converter() {
         JsonConverter made = new JsonConverter();
         made.configure(Map.of("schemas.enable", true, "schemas.cache.size", MOST), false);
         return made;
+    }
+
+    private record Shape(boolean isRecursive, int levels) {
     }
 
     /** Compares schemas by identity, which is fast; equal schemas only take another entry. */

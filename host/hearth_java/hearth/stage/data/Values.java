@@ -14,7 +14,8 @@ final class Values {
     /** Raises Kafka Connect's {@code DataException} unless a value other than null fits its schema; parts may be unchecked. */
     static void check(Schema schema, Object value) {
         if (schema.type() == Schema.Type.STRUCT && value instanceof Struct struct) {
-            if (struct.schema() != schema && !struct.schema().equals(schema)) {
+            boolean isSame = struct.schema() == schema || struct.schema().equals(schema);
+            if (!isSame && !SchemaTexts.areSameRecursive(struct.schema(), schema)) {
                 throw new DataException("Mismatching schema.");
             }
             return;
