@@ -12,6 +12,8 @@ from hearth.broker import KafkaBroker
 from hearth.discovery.catalogue import read
 from hearth.discovery.java.java_bundle import JavaBundle
 from hearth.foundation.user_file import cache_directory
+from hearth.packaging.java_pack import pack_java
+from hearth.packaging.sign import new_key, sign
 from tests.peer.hearth_connect import HearthConnect
 from tests.peer.plugin_list import place
 from tests.peer.topic import Topics
@@ -28,15 +30,22 @@ _STRINGS = {
 
 @pytest.fixture(scope="module")
 def location(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return a bundle with the file connectors of Kafka's own jar."""
-    return place("connect-file", tmp_path_factory.mktemp("plugins"))
+    """Return a signed bundle with the file connectors of Kafka's own jar."""
+    bundle = read(place("connect-file", tmp_path_factory.mktemp("jars")))
+    assert isinstance(bundle, JavaBundle)
+    folder = tmp_path_factory.mktemp("signed")
+    new_key(folder / "key")
+    location = pack_java(bundle, folder / "plugins")
+    sign(location, folder / "key")
+    return location
 
 
 @pytest.fixture(scope="module")
 def worker(broker: KafkaBroker, location: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[HearthConnect]:
-    """Run a worker whose plugin.path has that bundle alone."""
+    """Run a worker that takes signed bundles, and whose plugin.path has that one alone."""
     folder, plugins = tmp_path_factory.mktemp("java"), location.parent
-    started = HearthConnect(folder, broker.bootstrap_servers, {**_STRINGS, "plugin.path": str(plugins)}, [])
+    trust = {"plugin.trust": "signed", "plugin.trust.keys": str(plugins.parent / "key.pub")}
+    started = HearthConnect(folder, broker.bootstrap_servers, {**_STRINGS, **trust, "plugin.path": str(plugins)}, [])
     started.start()
     yield started
     started.stop()

@@ -93,8 +93,9 @@ def pack(
     """Pack PROJECT into a bundle: its wheel, the wheels it needs, their hashes and licences, in one zip file.
 
     PROJECT is the directory of a Python project, with any build backend, or a source distribution. A separate process
-    describes the plugins, so that `plugins list` and `plugins describe` need not run them later. Prints the path of
-    the bundle. The same sources and dependencies give the same bytes.
+    describes the plugins, so that `plugins list` and `plugins describe` need not run them later. It may also be a
+    directory or an archive of Java plugins, which get hashes, so that the bundle can be signed. Prints the path of the
+    bundle. The same sources and dependencies give the same bytes.
     """
     from hearth.isolation.environment_store import user_environments
     from hearth.packaging.pack import pack as make

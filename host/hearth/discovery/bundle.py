@@ -21,6 +21,7 @@ from hearth.discovery.tree import Opener, Reading, Tree, blocks, check_path, is_
 
 if TYPE_CHECKING:
     from hearth.discovery.core_metadata import CoreMetadata
+    from hearth.discovery.manifest import Manifest
 
 AnyBundle = TypeVar("AnyBundle", bound="Bundle")
 
@@ -66,6 +67,10 @@ class Bundle(ABC):
     def is_hashed(self) -> bool:
         """Return whether hashes that came with the bundle cover its files."""
         return self.hashes is not None
+
+    def is_described_by(self, manifest: Manifest) -> bool:
+        """Return whether it was read from a manifest with this content."""
+        return (self.name, self.version, self.hashes) == (manifest.name, manifest.version, manifest.hashes)
 
     @property
     @abstractmethod

@@ -1,8 +1,9 @@
 """The manifest of a packed bundle: ``hearth-bundle.json``, written by ``hearth bundle pack``.
 
 Format 1 is one JSON object: ``format``, ``name``, ``version``, ``requires_python``, ``files`` (``path``,
-``sha256``, ``size``) and ``plugins`` (``class``, ``type``, ``version``, ``reference``, ``config``). A reader
-refuses a format it does not know and ignores members it does not know.
+``sha256``, ``size``) and ``plugins`` (``class``, ``type``, ``version``, ``reference``, ``config``). Java's jars say
+themselves which plugins they have, so their manifest has ``kind`` and ``files`` instead of ``requires_python`` and
+``plugins``. A reader refuses a format it does not know and ignores members it does not know.
 """
 
 from __future__ import annotations
@@ -13,17 +14,21 @@ from enum import Enum
 from typing import Any, TypeVar
 
 from hearth.discovery.bundle_limits import MAX_FILES, MAX_PLUGINS
-from hearth.discovery.declaration import Declaration, PluginType
+from hearth.discovery.declaration import Declaration, PluginType, is_name
 from hearth.discovery.metadata import check_identity, too_many_plugins
-from hearth.discovery.refusal import BundleError, quoted
-from hearth.discovery.tree import check_path, is_text, too_many_files
+from hearth.discovery.refusal import COPY_AGAIN, BundleError, quoted
+from hearth.discovery.tree import Tree, check_path, is_text, too_many_files
 from hearth_api import ConfigType, Importance, Width
 
 NoneType = type(None)
 Choice = TypeVar("Choice", bound=Enum)
 
 MANIFEST = "hearth-bundle.json"
+SIGNATURE = "hearth-signature.json"
+"""The file of signatures in a bundle, which the manifest does not list."""
 FORMAT = 1
+PYTHON, JAVA = "python", "java"
+"""Kinds of plugins; a manifest without ``kind`` is one of Python packages."""
 
 
 @dataclass(frozen=True)
@@ -44,17 +49,15 @@ class Manifest:
     requires_python: str
     files: tuple[PackedFile, ...]
     plugins: tuple[Declaration, ...]
+    kind: str = PYTHON
 
     def to_text(self) -> str:
         """Serialise the manifest; equal manifests give equal bytes."""
-        members = {
-            "format": FORMAT,
-            "name": self.name,
-            "version": self.version,
-            "requires_python": self.requires_python,
-            "files": [vars(file) for file in self.files],
-            "plugins": [_plugin_to_json(plugin) for plugin in self.plugins],
-        }
+        members: dict[str, Any] = {"format": FORMAT, "name": self.name, "version": self.version}
+        members |= {"requires_python": self.requires_python} if self.kind == PYTHON else {"kind": self.kind}
+        members["files"] = [vars(file) for file in self.files]
+        if self.kind == PYTHON:
+            members["plugins"] = [_plugin_to_json(plugin) for plugin in self.plugins]
         return json.dumps(members, indent=1, ensure_ascii=False) + "\n"
 
     @classmethod
@@ -66,21 +69,33 @@ class Manifest:
                 f"{MANIFEST} has format {quoted(members['format'])}, this Hearth reads format {FORMAT}",
                 hint="install a newer Hearth, or pack the bundle with this one",
             )
-        name, version = member(members, "name", str), member(members, "version", str)
-        requires_python = member(members, "requires_python", str)
-        check_identity(name, version, requires_python)
-        files, plugins = member(members, "files", list), member(members, "plugins", list)
+        name, version, files = (member(members, each, kind) for each, kind in _MEMBERS.items())
         if len(files) > MAX_FILES:
             raise too_many_files()
+        packed = tuple(_file_from_json(each) for each in files)
+        kind = member(members, "kind", str) if "kind" in members else PYTHON
+        if kind != PYTHON:
+            if not is_name(name) or not is_name(version):
+                raise _malformed(f"its name and version are {quoted(name)} and {quoted(version)}")
+            return cls(name, version, "", packed, (), kind)
+        requires_python = member(members, "requires_python", str)
+        check_identity(name, version, requires_python)
+        plugins = member(members, "plugins", list)
         if len(plugins) > MAX_PLUGINS:
             raise too_many_plugins()
-        return cls(
-            name,
-            version,
-            requires_python,
-            tuple(_file_from_json(each) for each in files),
-            tuple(_plugin_from_json(each) for each in plugins),
-        )
+        return cls(name, version, requires_python, packed, tuple(_plugin_from_json(each) for each in plugins))
+
+    def check_presence(self, tree: Tree, top: str) -> None:
+        """Raise ``BundleError`` if a file is not in the tree."""
+        present = set(tree.walk(top))
+        missing = [file.path for file in self.files if f"{top}/{file.path}".lstrip("/") not in present]
+        if missing:
+            raise BundleError(f"{missing[0]} is listed in {MANIFEST} but not there", hint=COPY_AGAIN)
+
+    @property
+    def hashes(self) -> dict[str, str]:
+        """Return the SHA-256 of each file by path."""
+        return {file.path: file.sha256 for file in self.files}
 
 
 def _plugin_to_json(plugin: Declaration) -> dict[str, Any]:
@@ -164,6 +179,7 @@ def _choice(members: object, name: str, choices: type[Choice]) -> Choice:
         raise _malformed(f"{name!r} is {quoted(value)}") from None
 
 
+_MEMBERS: dict[str, type] = {"name": str, "version": str, "files": list}
 _KEY: dict[str, tuple[type, ...]] = {
     "name": (str,),
     "type": (str,),

@@ -21,9 +21,9 @@ from hearth.discovery.bundle import Bundle, file_name, join, plain_name, stamp_o
 from hearth.discovery.bundle_limits import MAX_MANIFEST, MAX_PLUGINS, MAX_WHEELS
 from hearth.discovery.declaration import Declaration
 from hearth.discovery.location import PYLOCK, VENV
-from hearth.discovery.manifest import MANIFEST, Manifest
+from hearth.discovery.manifest import MANIFEST, PYTHON, Manifest
 from hearth.discovery.metadata import Facts, distribution_folders, read_facts, too_many_plugins, without_host
-from hearth.discovery.refusal import COPY_AGAIN, BundleError, quoted
+from hearth.discovery.refusal import BundleError, quoted
 from hearth.discovery.tree import Opener, Tree
 from hearth.discovery.version_order import version_key
 
@@ -46,7 +46,7 @@ class Layout(str, Enum):
 class PythonBundle(Bundle):
     """A bundle of Python packages."""
 
-    kind = "python"
+    kind = PYTHON
 
     layout: Layout
     requires_python: str
@@ -89,6 +89,10 @@ class PythonBundle(Bundle):
         Packages used in place are unchanged until another version is installed: programs write into their directories.
         """
         return self if self.site is None else replace(self, stamp=0)
+
+    def is_described_by(self, manifest: Manifest) -> bool:
+        """Compare the plugins as well, which the manifest lists."""
+        return super().is_described_by(manifest) and self.declarations == manifest.plugins
 
     def files(self, tree: Tree) -> list[str]:
         """Return the wheels and their lock, or all files of a site directory."""
@@ -135,7 +139,8 @@ def read_python(location: Path, opener: Opener, tree: Tree, top: str) -> PythonB
 
 def _read(location: Path, opener: Opener, tree: Tree, top: str) -> PythonBundle | None:
     if join(top, MANIFEST) in tree.children(top)[0]:
-        return _packed(location, opener, tree, top)
+        manifest = Manifest.from_text(tree.read_text(join(top, MANIFEST), MAX_MANIFEST))
+        return _packed(location, opener, tree, top, manifest) if manifest.kind == PYTHON else None
     folders = distribution_folders(tree, top)
     if folders:
         facts = _collect(read_facts(tree, folder) for folder in without_host(tree, folders))
@@ -189,18 +194,14 @@ def _python_of(tree: Tree, top: str) -> str:
     return f"=={found[1]}.*" if found else ""
 
 
-def _packed(location: Path, opener: Opener, tree: Tree, top: str) -> PythonBundle:
-    manifest = Manifest.from_text(tree.read_text(join(top, MANIFEST), MAX_MANIFEST))
+def _packed(location: Path, opener: Opener, tree: Tree, top: str, manifest: Manifest) -> PythonBundle:
     if not manifest.plugins:
         raise _no_plugins([f"{manifest.name} {manifest.version}"])
     wheels = [file.path for file in manifest.files if file.path.endswith(".whl")]
     _refuse_foreign(
         [each for each in wheels if plain_name(file_name(each).partition("-")[0]) == plain_name(manifest.name)]
     )
-    present = set(tree.walk(top))
-    missing = [file.path for file in manifest.files if join(top, file.path) not in present]
-    if missing:
-        raise BundleError(f"{missing[0]} is listed in {MANIFEST} but not there", hint=COPY_AGAIN)
+    manifest.check_presence(tree, top)
     return PythonBundle(
         location=location,
         name=manifest.name,
@@ -210,7 +211,7 @@ def _packed(location: Path, opener: Opener, tree: Tree, top: str) -> PythonBundl
         roots=(f"{manifest.name}=={manifest.version}",),
         declarations=manifest.plugins,
         top=top,
-        hashes={file.path: file.sha256 for file in manifest.files},
+        hashes=manifest.hashes,
         opener=opener,
     )
 

@@ -20,15 +20,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, Protocol
 
 from hearth.discovery.bundle import Bundle
-from hearth.discovery.manifest import MANIFEST, Manifest
+from hearth.discovery.manifest import MANIFEST, SIGNATURE, Manifest
 from hearth.discovery.refusal import BundleError
 from hearth_api import ConfigError
 
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
-SIGNATURE = "hearth-signature.json"
-"""The name of the signature file in a bundle; the manifest does not list it."""
 FORMAT = 1
 _FINGERPRINT = re.compile(r"[0-9a-f]{64}")
 _LONGEST_NAME = 300
@@ -141,8 +139,7 @@ def signer(bundle: Bundle, trusted: Sequence[TrustedSigner]) -> str:
     """
     manifest, found = manifest_of(bundle), signatures_of(bundle)
     signed = Manifest.from_text(manifest.decode("utf-8", "replace"))
-    was_signed = (signed.name, signed.version, signed.plugins, {file.path: file.sha256 for file in signed.files})
-    if was_signed != (bundle.name, bundle.version, bundle.declarations, bundle.hashes):
+    if not bundle.is_described_by(signed):
         raise BundleError("it was replaced while it was being read", hint="try again")
     if not found:
         raise BundleError("it is not signed", hint=_SIGN)

@@ -13,7 +13,9 @@ from packaging.requirements import Requirement
 
 from hearth.discovery.bundle import plain_name
 from hearth.discovery.bundle_kind import read_bundle
+from hearth.discovery.catalogue import read
 from hearth.discovery.declaration import Declaration
+from hearth.discovery.java.java_bundle import JavaBundle
 from hearth.discovery.manifest import MANIFEST, Manifest, PackedFile
 from hearth.discovery.python_bundle import PythonBundle
 from hearth.discovery.refusal import BundleError
@@ -26,6 +28,7 @@ from hearth.isolation.interpreter import choose
 from hearth.isolation.stage import Stage
 from hearth.packaging.bill_of_materials import BILL_OF_MATERIALS, bill_of_materials
 from hearth.packaging.description import ask
+from hearth.packaging.java_pack import pack_java
 from hearth.packaging.project import build_wheel, fetch_wheel, gather_wheels
 from hearth.packaging.wheel_target import WheelTarget
 from hearth.packaging.zip_file import write_zip
@@ -47,13 +50,17 @@ def pack(
 ) -> Path:
     """Pack a project and return the bundle's path: a file in ``out``, or ``out`` itself if it ends with .zip.
 
-    The project is a directory, a source distribution, or a package that is downloaded from the index. Missing output
-    directories are created. Equal source and dependencies give equal bytes. The bundle has wheels for this machine and
-    for each of ``targets``. Each step runs inside ``step``, which may show progress. Raises ``BundleError`` if the
+    The project is a directory, a source distribution, a package that is downloaded from the index, or a bundle of
+    Java plugins in any form, which gets hashes and a bill of materials. Missing output directories are created. Equal
+    source and dependencies give equal bytes. The bundle has wheels for this machine and for each of ``targets``. Each
+    step runs inside ``step``, which may show progress. Raises ``BundleError`` if the
     project does not make a valid bundle, ``EnvironmentRefused`` if this machine cannot check it.
     """
     if out.is_file() and out.suffix != _SUFFIX:
         raise BundleError(f"{str(out)!r} is a file", hint="name a directory, or a file whose name ends with .zip")
+    if isinstance(project, Path) and isinstance(found := read(project), JavaBundle):
+        with step(f"the files of {found.name}"):
+            return pack_java(found, out)
     with tempfile.TemporaryDirectory(prefix="hearth-pack-") as folder:
         wheels = Path(folder, _WHEELS)
         wheels.mkdir()

@@ -10,10 +10,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from hearth.discovery.manifest import SIGNATURE
 from hearth.discovery.refusal import BundleError
 from hearth.discovery.signature import (
     FORMAT,
-    SIGNATURE,
     TrustedKey,
     fingerprint,
     manifest_of,

@@ -57,6 +57,16 @@ def test_golden_file_is_read_as_it_was_meant() -> None:
     assert found.plugins[1].definitions is None
 
 
+def test_manifest_of_java_plugins_lists_files_alone() -> None:
+    """Its name and version are as Maven has them, which Python's rules would refuse."""
+    written = Manifest("org.example:demo", "3.5.0.Final", "", (PackedFile("lib/demo.jar", "0" * 64, 12),), (), "java")
+    members = json.loads(written.to_text())
+    assert list(members) == ["format", "name", "version", "kind", "files"]
+    assert Manifest.from_text(written.to_text()) == written
+    with pytest.raises(BundleError, match=r"its name and version are"):
+        Manifest.from_text(json.dumps({**members, "name": "a\nb"}))
+
+
 def test_unknown_member_is_ignored() -> None:
     """A later version may add members without a new format."""
     members = {**json.loads(MANIFEST.to_text()), "colour": "red"}

@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from hearth.discovery import Bundle, BundleError, read
-from hearth.discovery.manifest import MANIFEST
-from hearth.discovery.signature import SIGNATURE, TrustedKey, fingerprint, signatures_of, signer, trusted_signers
+from hearth.discovery.manifest import MANIFEST, SIGNATURE
+from hearth.discovery.signature import TrustedKey, fingerprint, signatures_of, signer, trusted_signers
 from hearth.packaging.sign import new_key, sign
 from hearth_api import ConfigError
 from tests.bundles import build

@@ -1,7 +1,7 @@
 """Bundles of Java plugins, in the forms that Java Connect reads.
 
 ``read_java`` recognises archives at any depth, a single archive, and a directory of class files. The archive of a
-Confluent Hub component has a ``manifest.json`` as well.
+Confluent Hub component has a ``manifest.json`` as well, a packed bundle the hashes of its files.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from hearth.discovery.bundle import Bundle, file_name, join, stamp_of
-from hearth.discovery.bundle_limits import MAX_NAME
+from hearth.discovery.bundle_limits import MAX_MANIFEST, MAX_NAME
 from hearth.discovery.declaration import Declaration, PluginType
 from hearth.discovery.java.class_path import archives_of
 from hearth.discovery.java.described_version import remember_versions, versions_of
@@ -21,7 +21,8 @@ from hearth.discovery.java.hub_manifest import HUB_MANIFEST, HubManifest, read_h
 from hearth.discovery.java.java_archive import CLASS, roots_of
 from hearth.discovery.java.java_content import JavaContent, read_content, remember, remembered
 from hearth.discovery.java.known_files import KnownFiles, Stamps, keep, recall, stamps_of
-from hearth.discovery.refusal import BundleError
+from hearth.discovery.manifest import JAVA, MANIFEST, SIGNATURE, Manifest
+from hearth.discovery.refusal import BundleError, quoted
 from hearth.discovery.tree import Opener, Tree
 from hearth_api import UNDEFINED_VERSION
 
@@ -37,7 +38,7 @@ _SHOWN = 3
 class JavaBundle(Bundle):
     """A bundle of Java plugins."""
 
-    kind = "java"
+    kind = JAVA
     fault_hint = "leave it, as Java Connect does after logging it, or tell the author"
     tolerates_faults = True
 
@@ -65,7 +66,10 @@ class JavaBundle(Bundle):
 
     def files(self, tree: Tree) -> list[str]:
         """Return the archives of the class path, or all files of a class hierarchy."""
-        return [join(self.top, path) for path in self.class_path] or sorted(tree.walk(self.top))
+        if self.class_path:
+            return [join(self.top, path) for path in self.class_path]
+        packed = {join(self.top, name) for name in (MANIFEST, SIGNATURE)}
+        return sorted(path for path in tree.walk(self.top) if path not in packed)
 
     @property
     def undescribed(self) -> tuple[Declaration, ...]:
@@ -102,7 +106,10 @@ def read_java(location: Path, opener: Opener, tree: Tree, top: str) -> JavaBundl
     stamp, stamps = stamp_of(location, top), stamps_of(location)  # before reading, so that a later change shows
     archives = archives_of(location, tree, top)
     class_path = tuple(path[len(top) :].lstrip("/") for path in archives)
-    files = KnownFiles(stamps, top, class_path, _hub_manifest(tree, top))
+    manifest, hub = _manifest(tree, top), _hub_manifest(tree, top)
+    own = manifest or hub
+    name, version = (own.name, own.version) if own else (_name(location, top), UNDEFINED_VERSION)
+    files = KnownFiles(stamps, top, class_path, name, version, hub, manifest.hashes if manifest else None)
     files = replace(files, key=_bundle(location, opener, files, stamp).digest())
     content = remembered(files.key)
     if content is None:
@@ -127,8 +134,8 @@ def _bundle(location: Path, opener: Opener, files: KnownFiles, stamp: int) -> Ja
     """Return a bundle without its plugins."""
     return JavaBundle(
         location=location,
-        name=files.hub.name if files.hub else _name(location, files.top),
-        version=files.hub.version if files.hub else UNDEFINED_VERSION,
+        name=files.name,
+        version=files.version,
         declarations=(),
         top=files.top,
         opener=opener,
@@ -138,6 +145,7 @@ def _bundle(location: Path, opener: Opener, files: KnownFiles, stamp: int) -> Ja
         key=files.key,
         stamps=files.stamps,
         hub=files.hub,
+        hashes=files.hashes,
     )
 
 
@@ -158,6 +166,18 @@ def _with_content(bundle: JavaBundle, content: JavaContent) -> JavaBundle:
         release=content.release,
         notes=content.notes,
     )
+
+
+def _manifest(tree: Tree, top: str) -> Manifest | None:
+    """Return the manifest of a packed bundle, whose files are all there."""
+    path = join(top, MANIFEST)
+    if path not in tree.children(top)[0]:
+        return None
+    found = Manifest.from_text(tree.read_text(path, MAX_MANIFEST))
+    if found.kind != JAVA:
+        raise BundleError(f"its plugins are of the kind {quoted(found.kind)}", hint="install a newer Hearth")
+    found.check_presence(tree, top)
+    return found
 
 
 def _hub_manifest(tree: Tree, top: str) -> HubManifest | None:

@@ -30,7 +30,11 @@ class KnownFiles:
     """``None`` if the files were too new to tell a later change."""
     top: str
     class_path: tuple[str, ...]
-    hub: HubManifest | None
+    name: str
+    version: str
+    hub: HubManifest | None = None
+    hashes: dict[str, str] | None = None
+    """SHA-256 of each file by path, from the manifest of a packed bundle."""
     key: str = ""
     """Hash of the files, ``""`` before it was computed."""
 

@@ -42,7 +42,8 @@ def _file(location: Path) -> Path:
 
 
 def _known(location: Path, hub: HubManifest | None = None) -> KnownFiles:
-    return KnownFiles(stamps_of(location), "top", ("lib/a.jar",), hub, "0123")
+    hashes = {"lib/a.jar": "45"} if hub else None
+    return KnownFiles(stamps_of(location), "top", ("lib/a.jar",), "demo", "1.0", hub, hashes, "0123")
 
 
 @pytest.mark.usefixtures("_all_settled")
