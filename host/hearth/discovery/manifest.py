@@ -26,6 +26,7 @@ Choice = TypeVar("Choice", bound=Enum)
 MANIFEST = "hearth-bundle.json"
 SIGNATURE = "hearth-signature.json"
 """The file of signatures in a bundle, which the manifest does not list."""
+BILL_OF_MATERIALS = "sbom.cdx.json"
 FORMAT = 1
 PYTHON, JAVA = "python", "java"
 """Kinds of plugins; a manifest without ``kind`` is one of Python packages."""

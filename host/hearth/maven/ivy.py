@@ -110,12 +110,14 @@ def run_ivy(
     transitive: bool,
     excluded: Sequence[str] = (),
     is_locked: bool = True,
+    reads_poms: bool = False,
 ) -> None:
     """Run Ivy once; with `transitive` it also follows the artifacts' POMs, except to those ``excluded``.
 
-    Without a lock, files are compared with the checksums that their repository has.
+    Without a lock, files are compared with the checksums that their repository has. With ``reads_poms`` Ivy's cache
+    has what the POMs and those of their parents say.
     """
-    (folder / "settings.xml").write_text(_settings(folder, transitive, is_locked), encoding="utf-8")
+    (folder / "settings.xml").write_text(_settings(folder, transitive or reads_poms, is_locked), encoding="utf-8")
     (folder / "ivy.xml").write_text(_module(wanted, transitive, excluded), encoding="utf-8")
     command = [
         str(find_java().executable), *proxy_options(os.environ),
@@ -161,11 +163,11 @@ def proxy_options(environ: Mapping[str, str]) -> list[str]:
     return [f"-Dhttps.proxyHost={parts.hostname}", f"-Dhttps.proxyPort={parts.port or 8080}"]
 
 
-def _settings(folder: Path, transitive: bool, is_locked: bool) -> str:
+def _settings(folder: Path, reads_poms: bool, is_locked: bool) -> str:
     """Return Ivy's settings, without the repository's checksums if a lock has better ones."""
     mirror = os.environ.get(MIRROR_VARIABLE)
     root = f" root={quoteattr(mirror)}" if mirror else ""
-    poms = "true" if transitive else "false"
+    poms = "true" if reads_poms else "false"
     resolver = f'<ibiblio name="maven" m2compatible="true" usepoms="{poms}"{root}/>'
     return (
         f'<ivysettings><property name="ivy.checksums" value="{"" if is_locked else "sha1,md5"}"/>'

@@ -11,9 +11,6 @@ from packaging.utils import canonicalize_name
 
 from hearth.discovery.core_metadata import CoreMetadata
 
-BILL_OF_MATERIALS = "sbom.cdx.json"
-"""File name in a bundle."""
-
 
 def bill_of_materials(own: CoreMetadata, parts: Sequence[CoreMetadata], hashes: Mapping[str, str]) -> str:
     """Return the bill of materials of a bundle; ``own`` is what declares the plugins, one of the parts or all of them.

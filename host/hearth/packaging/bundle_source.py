@@ -8,6 +8,7 @@ import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import unquote, urlsplit
@@ -97,13 +98,14 @@ class BundleSource:
     def _from_maven(self, folder: Path) -> Path:
         """Return a bundle made of a Maven artifact, whose own file has the hash that is asked for."""
         from hearth.maven.artifact import coordinates_of, fetch_artifact
+        from hearth.maven.licence import fetch_licences
         from hearth.packaging.maven_bundle import maven_bundle
 
         with self.step(self.text):
             files = fetch_artifact(coordinates_of(self.text), self.is_offline)
         if self.sha256 is not None:
             _check(files[0][1], _digits(self.sha256))
-        return maven_bundle(files, folder)
+        return maven_bundle(files, folder, partial(fetch_licences, is_offline=self.is_offline))
 
     def _from_index(self, entry: IndexEntry, folder: Path) -> Path:
         """Return an index entry's bundle, downloaded if it has an address, after comparing it with the entry."""

@@ -12,10 +12,10 @@ from hearth.discovery.bundle import hash_of, plain_name
 from hearth.discovery.core_metadata import CoreMetadata
 from hearth.discovery.java.hub_manifest import HUB_MANIFEST, HubManifest, hub_manifest_text
 from hearth.discovery.java.java_bundle import JavaBundle
-from hearth.discovery.manifest import JAVA, MANIFEST, Manifest, PackedFile
+from hearth.discovery.manifest import BILL_OF_MATERIALS, JAVA, MANIFEST, Manifest, PackedFile
 from hearth.discovery.refusal import BundleError
 from hearth.foundation.user_file import replacing
-from hearth.packaging.bill_of_materials import BILL_OF_MATERIALS, bill_of_materials
+from hearth.packaging.bill_of_materials import bill_of_materials
 from hearth.packaging.zip_file import zip_bundle
 
 

@@ -16,7 +16,7 @@ from hearth.discovery.bundle_kind import read_bundle
 from hearth.discovery.catalogue import read
 from hearth.discovery.declaration import Declaration
 from hearth.discovery.java.java_bundle import JavaBundle
-from hearth.discovery.manifest import MANIFEST, Manifest, PackedFile
+from hearth.discovery.manifest import BILL_OF_MATERIALS, MANIFEST, Manifest, PackedFile
 from hearth.discovery.python_bundle import PythonBundle
 from hearth.discovery.refusal import BundleError
 from hearth.discovery.tree import DirectoryTree, open_file
@@ -26,7 +26,7 @@ from hearth.foundation.user_file import replacing
 from hearth.isolation.environment_store import EnvironmentStore
 from hearth.isolation.interpreter import choose
 from hearth.isolation.stage import Stage
-from hearth.packaging.bill_of_materials import BILL_OF_MATERIALS, bill_of_materials
+from hearth.packaging.bill_of_materials import bill_of_materials
 from hearth.packaging.description import ask
 from hearth.packaging.java_pack import pack_java
 from hearth.packaging.project import build_wheel, fetch_wheel, gather_wheels

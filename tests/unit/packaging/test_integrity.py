@@ -9,7 +9,7 @@ import pytest
 
 from hearth.discovery import BundleError, discover
 from hearth.discovery.java.java_bundle import JavaBundle
-from hearth.packaging.bill_of_materials import BILL_OF_MATERIALS
+from hearth.discovery.manifest import BILL_OF_MATERIALS
 from hearth.packaging.integrity import altered_files, usable
 from hearth.packaging.verify import verify
 from tests.bundles import build

@@ -120,6 +120,16 @@ def test_no_file_of_a_signed_bundle_can_be_changed(
         use()
 
 
+@pytest.mark.parametrize("bill", ["", "[]", '{"components": [{"hashes": [{}]}]}'])
+def test_malformed_bill_of_materials_is_named(bill: str, folder: Path, tmp_path: Path) -> None:
+    """The bundle is listed all the same."""
+    with zipfile.ZipFile(pack_java(bundle_at(folder), tmp_path / "dist")) as archive:
+        archive.extractall(tmp_path / "unpacked")
+    (tmp_path / "unpacked" / "sbom.cdx.json").write_text(bill)
+    with pytest.raises(BundleError, match="its bill of materials is malformed"):
+        list(bundle_at(tmp_path / "unpacked").packages())
+
+
 def test_class_files_are_packed_and_unpacked_without_what_signs_them(tmp_path: Path) -> None:
     """The manifest and the signatures are no part of a class hierarchy."""
     (tmp_path / "demo" / "org" / "example").mkdir(parents=True)

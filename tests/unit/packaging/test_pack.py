@@ -15,8 +15,7 @@ from packaging.requirements import Requirement
 from packaging.tags import sys_tags
 
 from hearth.discovery import BundleError
-from hearth.discovery.manifest import MANIFEST, Manifest
-from hearth.packaging.bill_of_materials import BILL_OF_MATERIALS
+from hearth.discovery.manifest import BILL_OF_MATERIALS, MANIFEST, Manifest
 from hearth.packaging.pack import pack
 from hearth.packaging.wheel_target import WheelTarget
 from tests.bundles import build

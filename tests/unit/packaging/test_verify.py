@@ -10,9 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from hearth.discovery.manifest import MANIFEST
+from hearth.discovery.manifest import BILL_OF_MATERIALS, MANIFEST
 from hearth.packaging import description
-from hearth.packaging.bill_of_materials import BILL_OF_MATERIALS
 from hearth.packaging.verify import Check, verify
 from tests.bundles import build
 from tests.peer.plugin_list import place

@@ -21,7 +21,7 @@ from hearth.discovery.java.hub_manifest import HUB_MANIFEST, HubManifest, read_h
 from hearth.discovery.java.java_archive import CLASS, roots_of
 from hearth.discovery.java.java_content import JavaContent, read_content, remember, remembered
 from hearth.discovery.java.known_files import KnownFiles, Stamps, keep, recall, stamps_of
-from hearth.discovery.manifest import JAVA, MANIFEST, SIGNATURE, Manifest
+from hearth.discovery.manifest import BILL_OF_MATERIALS, JAVA, MANIFEST, SIGNATURE, Manifest
 from hearth.discovery.refusal import BundleError, quoted
 from hearth.discovery.tree import Opener, Tree
 from hearth_api import UNDEFINED_VERSION
@@ -88,13 +88,17 @@ class JavaBundle(Bundle):
         return super().digest()
 
     def packages(self) -> Iterator[CoreMetadata]:
-        """Yield the coordinates of each jar."""
-        from hearth.discovery.java.java_package import package_of  # not needed to list bundles
+        """Yield the coordinates of each jar; those of a packed bundle are in its bill of materials."""
+        from hearth.discovery.java.java_package import package_of, packages_in  # not needed to list bundles
 
+        hashes = self.hashes or {}
         with self.opener() as tree:
+            bill = tree.read_text(join(self.top, BILL_OF_MATERIALS)) if BILL_OF_MATERIALS in hashes else "{}"
+            known = packages_in(bill)
             for open_root in roots_of(tree, self.top, self.files(tree) if self.class_path else ()):
                 with contextlib.closing(open_root()) as root:
-                    yield package_of(root)
+                    known_one = known.get(hashes.get(root.path, ""))
+                    yield replace(known_one, path=root.path) if known_one else package_of(root)
 
 
 def read_java(location: Path, opener: Opener, tree: Tree, top: str) -> JavaBundle | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator
 from html import unescape
@@ -11,6 +12,7 @@ from hearth.discovery.bundle_limits import MAX_TEXT
 from hearth.discovery.core_metadata import CoreMetadata
 from hearth.discovery.declaration import is_name
 from hearth.discovery.java.java_archive import MANIFEST_FILE, ClassRoot
+from hearth.discovery.refusal import REPACK, BundleError
 
 _POM = re.compile(r"META-INF/maven/[^/]+/[^/]+/pom\.properties")
 _FILE = re.compile(r"(?P<name>.+?)-(?P<version>\d[^/]*)")
@@ -40,6 +42,22 @@ def package_of(root: ClassRoot) -> CoreMetadata:
     name, version = (named["name"], named["version"]) if named else (stem, "")
     url = f"pkg:generic/{quote(name)}" + (f"@{quote(version)}" if version else "")
     return CoreMetadata(root.path, name, version, licence=licence, purl=url)
+
+
+def packages_in(bill: str) -> dict[str, CoreMetadata]:
+    """Return the packages in a bill of materials by the SHA-256 of their files; raise ``BundleError`` for another."""
+    found = {}
+    try:
+        members = json.loads(bill)
+        subject = members.get("metadata", {}).get("component", {})
+        for each in [subject, *members.get("components", ())]:
+            licence = " AND ".join(one["license"]["name"] for one in each.get("licenses", ()))
+            for one in each.get("hashes", ()):
+                name, version, purl = (str(each[member]) for member in ("name", "version", "purl"))
+                found[str(one["content"])] = CoreMetadata("", name, version, licence=licence, purl=purl)
+    except (ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
+        raise BundleError(f"its bill of materials is malformed ({type(error).__name__})", hint=REPACK) from error
+    return found
 
 
 def _licences(root: ClassRoot, pom: str) -> Iterator[str]:
