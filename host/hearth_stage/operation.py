@@ -11,7 +11,9 @@ from importlib import import_module
 from hearth_stage.call import Message, Notice, Operations, operations
 
 _FAMILIES = {
-    **dict.fromkeys(("ping", "stacks", "stopping", "describe", "validate", "try", "configure", "load"), "plugin_call"),
+    **dict.fromkeys(
+        ("ping", "stacks", "metrics", "stopping", "describe", "validate", "try", "configure", "load"), "plugin_call"
+    ),
     "tenant": "plugin_call",
     "levels": "log_call",
     **dict.fromkeys(("apply", "test"), "transformation_call"),

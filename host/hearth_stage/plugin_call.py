@@ -34,6 +34,29 @@ class AskStacks(Call[Stacks], op="stacks"):
 
 
 @dataclass(frozen=True)
+class Metric:
+    """A metric and its value now: a number, a truth value or a text; ``None`` if it has none."""
+
+    group: str
+    name: str
+    description: str = ""
+    tags: dict[str, str] = field(default_factory=dict)
+    value: int | float | bool | str | None = None
+
+
+@dataclass(frozen=True)
+class Metrics:
+    """The metrics that plugins keep."""
+
+    metrics: list[Metric] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class AskMetrics(Call[Metrics], op="metrics"):
+    """Requests the metrics that plugins keep, and their values."""
+
+
+@dataclass(frozen=True)
 class Stopping(Notice, op="stopping"):
     """The run is about to stop, so retries end."""
 
@@ -142,4 +165,4 @@ class EndTenant(Call[None], op="tenant.end"):
     """Stops what still runs of a tenant, closes its plugins and ends its thread."""
 
 
-TO_STAGE = operations(Ping, AskStacks, Stopping, Describe, Validate, TryPlugin, Configure, Load, EndTenant)
+TO_STAGE = operations(Ping, AskStacks, AskMetrics, Stopping, Describe, Validate, TryPlugin, Configure, Load, EndTenant)

@@ -13,7 +13,7 @@ from hearth_stage.frame import PROTOCOL_VERSION
 from hearth_stage.level import set_levels
 from hearth_stage.log_call import SetLevels
 from hearth_stage.operation import TO_STAGE, Hello
-from hearth_stage.plugin_call import AskStacks, Stacks
+from hearth_stage.plugin_call import AskMetrics, AskStacks, Metrics, Stacks
 from hearth_stage.tenant import Tenant
 
 END_SECONDS = 5
@@ -55,6 +55,8 @@ class Program:
     def _receive(self, request: Request) -> None:
         if request.kind is AskStacks:
             request.reply(Stacks(_stacks()))  # on the reader's thread, as others may hang
+        elif request.kind is AskMetrics:
+            request.reply(Metrics())  # the author API has none
         elif request.kind is SetLevels:
             # On the reader's thread as well: changed levels help to observe a hanging plugin.
             request.answer(lambda call: set_levels(call.levels))

@@ -41,7 +41,17 @@ from hearth_stage.channel import Request
 from hearth_stage.connector_call import AskTaskConfigs, LoadConnector, StartConnector, StopConnector
 from hearth_stage.conversion_call import Cells, Deserialize, Serialize
 from hearth_stage.offset_call import ReadOffsets, StoredOffsets
-from hearth_stage.plugin_call import AskStacks, Configure, Describe, EndTenant, Load, Ping, Validate, WantedPlugin
+from hearth_stage.plugin_call import (
+    AskMetrics,
+    AskStacks,
+    Configure,
+    Describe,
+    EndTenant,
+    Load,
+    Ping,
+    Validate,
+    WantedPlugin,
+)
 from hearth_stage.task_call import (
     AddCredit,
     ContextRequest,
@@ -74,6 +84,7 @@ class Runner:
     def __init__(self, environment: Environment, prefix: str, json: str) -> None:
         self.said: queue.Queue[Any] = queue.Queue()
         self.prefix, self.json = prefix, json
+        self.is_java = prefix == "sample."
         self.offset: dict[str, Any] | None = None
         self.environment = environment
         self.stage = Stage.start(environment, prefix, self._receive)
@@ -328,6 +339,36 @@ def test_sink_task_accepts_puts_in_advance(runner: Runner) -> None:
     partition = TopicPartition("t", 0)
     assert runner.call(PreCommit({partition: 4})).offsets == {partition: 4}
     runner.call(StopSink())
+
+
+def test_metrics_of_plugins_have_their_values(runner: Runner) -> None:
+    """Those of Java's plugins; each tenant has its own, and MBeans are the whole stage's."""
+    runner.load("transforms.a", runner.named("Fickle"))
+    runner.call(StartSource(runner.named("CountingSource"), {}))
+    tenant = runner.stage.connection.channel.of(8)
+    tenant.call(StartSource(runner.named("CountingSource"), {}), SECONDS)
+    runner.stage.notify(AddCredit(1))
+    runner.next()
+    found = runner.call(AskMetrics()).metrics
+    plugins = [each for each in found if each.group == "plugins"]
+    beans = [each for each in found if each.group == "sample" and each.tags["type"] == "counter"]
+    others = tenant.call(AskMetrics(), SECONDS).metrics
+    tenant.call(EndTenant(), SECONDS)
+    runner.call(StopSource())
+    if not runner.is_java:
+        assert found == others == []
+        return
+    assert sorted((each.name, each.value, each.tags) for each in plugins) == [
+        ("polls", 1, {"unit": "1"}),
+        ("rate", None, {}),
+        ("tries", 0, {"transformation": "a"}),
+    ]
+    assert {each.value for each in beans if each.name == "Polls"} >= {0, 1}
+    assert {(each.name, each.value) for each in others} == {("polls", 0), ("rate", None)}
+    assert {each.group for each in found} <= {"plugins", "sample"}
+    runner.load("transforms.a", runner.named("Fickle"))
+    (again,) = runner.call(AskMetrics()).metrics[: -len(beans)]
+    assert again.name == "tries"
 
 
 def test_connector_can_start_again(runner: Runner) -> None:

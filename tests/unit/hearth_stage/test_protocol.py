@@ -40,7 +40,7 @@ from hearth_stage.call import Call, Message, Notice, Operations, PluginCall
 from hearth_stage.form import codec_of
 from hearth_stage.log_call import SetLevels
 from hearth_stage.operation import FROM_STAGE, TO_STAGE
-from hearth_stage.plugin_call import AskStacks, Stopping, WantedPlugin
+from hearth_stage.plugin_call import AskMetrics, AskStacks, Stopping, WantedPlugin
 from hearth_stage.program import Program
 from hearth_stage.task_call import Group, SkipPuts
 from tests.unit.runtime.sample import task_plan
@@ -161,7 +161,7 @@ def test_every_operation_of_a_stage_has_a_handler() -> None:
     with ours, theirs:
         program = Program(theirs)
         main = program.main
-        served = {*main.handlers(), *main.of_worker().handlers(), AskStacks, SetLevels, Stopping, SkipPuts}
+        served = {*main.handlers(), *main.of_worker().handlers(), AskMetrics, AskStacks, SetLevels, Stopping, SkipPuts}
     assert served == {kind for kind in TO_STAGE.all().values() if not issubclass(kind, PluginCall)}
 
 

@@ -21,14 +21,16 @@ final class ConnectorRun {
     private final Channel channel;
     private final int tenant;
     private final Plugins plugins;
+    private final PluginRegistry registry;
     private Connector connector;
     private boolean startWasCalled;
     private boolean isStarted;
 
-    ConnectorRun(Channel channel, int tenant, Plugins plugins) {
+    ConnectorRun(Channel channel, int tenant, Plugins plugins, PluginRegistry registry) {
         this.channel = channel;
         this.tenant = tenant;
         this.plugins = plugins;
+        this.registry = registry;
     }
 
     void load(Request request, Answer answer) {
@@ -123,7 +125,7 @@ final class ConnectorRun {
 
         @Override
         public PluginMetrics pluginMetrics() {
-            return plugins.metrics("connector");
+            return registry.own();
         }
     }
 

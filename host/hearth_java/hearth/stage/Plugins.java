@@ -9,10 +9,6 @@ import java.util.List;
 import java.util.Map;
 import java.util.ServiceLoader;
 import org.apache.kafka.common.config.provider.ConfigProvider;
-import org.apache.kafka.common.metrics.Metrics;
-import org.apache.kafka.common.metrics.Monitorable;
-import org.apache.kafka.common.metrics.PluginMetrics;
-import org.apache.kafka.common.metrics.internals.PluginMetricsImpl;
 import org.apache.kafka.connect.components.Versioned;
 import org.apache.kafka.connect.connector.Task;
 import org.apache.kafka.connect.errors.ConnectException;
@@ -31,7 +27,6 @@ final class Plugins {
         "source", SourceConnector.class, "sink", SinkConnector.class, "converter", Converter.class,
         "header_converter", HeaderConverter.class, "transformation", Transformation.class,
         "predicate", Predicate.class, "configprovider", ConfigProvider.class);
-    private final Metrics metrics = new Metrics();
     private final ClassLoader loader;
 
     Plugins(Path location) throws Exception {
@@ -111,15 +106,5 @@ final class Plugins {
     /** Returns the version of a plugin, null if it has none. */
     static String version(Object plugin) {
         return plugin instanceof Task task ? task.version() : plugin instanceof Versioned versioned ? versioned.version() : null;
-    }
-
-    PluginMetrics metrics(String plugin) {
-        return new PluginMetricsImpl(metrics, Map.of("plugin", plugin));
-    }
-
-    void monitor(Object plugin, String role) {
-        if (plugin instanceof Monitorable monitorable) {
-            monitorable.withPluginMetrics(metrics(role));
-        }
     }
 }

@@ -15,9 +15,11 @@ final class Roles {
 
     private final Map<String, Loaded> loaded = new LinkedHashMap<>();
     private final Plugins plugins;
+    private final PluginRegistry registry;
 
-    Roles(Plugins plugins) {
+    Roles(Plugins plugins, PluginRegistry registry) {
         this.plugins = plugins;
+        this.registry = registry;
     }
 
     /** Creates and configures the plugin of a role; returns its version. */
@@ -32,7 +34,7 @@ final class Roles {
         } else {
             ((Configurable) plugin).configure(config);
         }
-        plugins.monitor(plugin, role);
+        registry.monitor(plugin, role);
         loaded.put(role, new Loaded(plugin, className));
         return Plugins.version(plugin);
     }

@@ -31,6 +31,7 @@ final class Sink {
     private final int tenant;
     private final Transformations transformations;
     private final Plugins plugins;
+    private final PluginRegistry registry;
     private final Roles roles;
     private final Retry retry;
     private final AtomicLong sent = new AtomicLong();
@@ -40,11 +41,12 @@ final class Sink {
     private boolean isTolerant;
     private boolean wasAccepted;
 
-    Sink(Channel channel, int tenant, Transformations transformations, Plugins plugins, Roles roles, Retry retry) {
+    Sink(Channel channel, int tenant, Transformations transformations, Plugins plugins, PluginRegistry registry, Roles roles, Retry retry) {
         this.channel = channel;
         this.tenant = tenant;
         this.transformations = transformations;
         this.plugins = plugins;
+        this.registry = registry;
         this.roles = roles;
         this.retry = retry;
     }
@@ -254,7 +256,7 @@ final class Sink {
 
         @Override
         public PluginMetrics pluginMetrics() {
-            return plugins.metrics("sink");
+            return registry.own();
         }
     }
 

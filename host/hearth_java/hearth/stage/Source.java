@@ -30,6 +30,7 @@ final class Source {
     private final int tenant;
     private final Transformations transformations;
     private final Plugins plugins;
+    private final PluginRegistry registry;
     private final PollBuffer buffer;
     private final Map<Long, SourceRecord> pending = new ConcurrentHashMap<>();
     private volatile SourceTask task;
@@ -46,11 +47,12 @@ final class Source {
     private long emptySince = -1;
     private boolean isEmptyReported;
 
-    Source(Channel channel, int tenant, Transformations transformations, Plugins plugins, Retry retry) {
+    Source(Channel channel, int tenant, Transformations transformations, Plugins plugins, PluginRegistry registry, Retry retry) {
         this.channel = channel;
         this.tenant = tenant;
         this.transformations = transformations;
         this.plugins = plugins;
+        this.registry = registry;
         this.retry = retry;
         buffer = new PollBuffer(this::send, this::report);
     }
@@ -289,7 +291,7 @@ final class Source {
 
         @Override
         public PluginMetrics pluginMetrics() {
-            return plugins.metrics("source");
+            return registry.own();
         }
     }
 }

@@ -19,6 +19,7 @@ final class Tenant {
     private final int number;
     private final Channel channel;
     private final Plugins plugins;
+    private final PluginRegistry registry = new PluginRegistry();
     private final BlockingQueue<Request> requests = new LinkedBlockingQueue<>();
     private final BlockingQueue<Request> commits = new LinkedBlockingQueue<>();
     private final CountDownLatch stopping = new CountDownLatch(1);
@@ -63,6 +64,7 @@ final class Tenant {
             case "stopping" -> stopping.countDown(); // the main thread may be waiting for a retry
             case "sink.skip_puts" -> sink.skipPuts(); // the puts that it skips are queued
             case "source.commit", "source.commit_records", "source.stop" -> commit(request);
+            case "metrics" -> measure(request); // the main thread may be in a long poll
             default -> requests.add(request);
         }
     }
@@ -121,6 +123,12 @@ final class Tenant {
         }
     }
 
+    private void measure(Request request) {
+        Thread measuring = new Thread(() -> serve(request), "stage-metrics");
+        measuring.setDaemon(true);
+        measuring.start();
+    }
+
     private void serve(Request request) {
         plugins.enter();
         try {
@@ -136,6 +144,7 @@ final class Tenant {
         switch (request.op) {
             case "ping" -> { }
             case "tenant.end" -> end();
+            case "metrics" -> metrics(answer);
             case "describe" -> Definition.describe(plugins, request, answer);
             case "validate" -> Definition.validate(plugins, request, answer);
             case "try" -> answer.args.put("contract", 0).putArray("outcomes"); // the rules are those of Python's API
@@ -189,6 +198,7 @@ final class Tenant {
 
     private void configure(Request request) {
         roles.close();
+        registry.clear();
         JsonNode args = request.args;
         configure(args.path("type").asText().equals("source"), new Retry(
             args.path("retry_timeout").asLong(), args.path("retry_delay_max").asLong(), args.path("is_strict").asBoolean(), stopping));
@@ -197,11 +207,19 @@ final class Tenant {
     private void configure(boolean source, Retry retry) {
         this.isSource = source;
         this.retry = retry;
-        this.roles = new Roles(plugins);
+        this.roles = new Roles(plugins, registry);
         this.transformations = new Transformations(roles);
-        this.source = new Source(channel, number, transformations, plugins, retry);
-        this.sink = new Sink(channel, number, transformations, plugins, roles, retry);
-        this.connector = new ConnectorRun(channel, number, plugins);
+        this.source = new Source(channel, number, transformations, plugins, registry, retry);
+        this.sink = new Sink(channel, number, transformations, plugins, registry, roles, retry);
+        this.connector = new ConnectorRun(channel, number, plugins, registry);
+    }
+
+    private void metrics(Answer answer) {
+        MetricList list = new MetricList(answer.args.putArray("metrics"));
+        registry.write(list);
+        if (number == 0) {
+            list.addBeans(); // of all tenants, because nothing says whose they are
+        }
     }
 
     private void load(Request request, Answer answer) {
@@ -222,7 +240,7 @@ final class Tenant {
     private void loadProvider(Request request) {
         ConfigProvider made = (ConfigProvider) plugins.create(request.text("reference"));
         made.configure(request.config());
-        plugins.monitor(made, "provider");
+        registry.monitor(made, "provider");
         provider = made;
     }
 
@@ -248,6 +266,7 @@ final class Tenant {
         if (provider != null) {
             quietly(() -> org.apache.kafka.common.utils.Utils.closeQuietly(provider, "config provider"));
         }
+        quietly(registry::close);
         commits.add(END);
     }
 

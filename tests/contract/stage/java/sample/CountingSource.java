@@ -1,9 +1,16 @@
 package sample;
 
+import java.lang.management.ManagementFactory;
 import java.util.ArrayList;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import javax.management.JMException;
+import javax.management.ObjectName;
+import javax.management.StandardMBean;
 import org.apache.kafka.common.config.ConfigDef;
+import org.apache.kafka.common.metrics.Gauge;
+import org.apache.kafka.common.metrics.PluginMetrics;
 import org.apache.kafka.connect.connector.Task;
 import org.apache.kafka.connect.data.Schema;
 import org.apache.kafka.connect.source.SourceConnector;
@@ -40,8 +47,13 @@ public final class CountingSource extends SourceConnector {
         return List.of(Map.of("topic", "t"));
     }
 
-    /** Fails after its records. */
-    public static final class CountingTask extends SourceTask {
+    /** What a JMX client sees. */
+    public interface CounterMBean {
+        int getPolls();
+    }
+
+    /** Fails after its records; its number of polls is a metric and an attribute of an MBean. */
+    public static final class CountingTask extends SourceTask implements CounterMBean {
         private long first;
         private int polls;
 
@@ -54,6 +66,21 @@ public final class CountingSource extends SourceConnector {
         public void start(Map<String, String> config) {
             Map<String, Object> found = context.offsetStorageReader().offset(Map.of("name", "n"));
             first = found == null ? 0 : (Long) found.get("position");
+            PluginMetrics metrics = context.pluginMetrics();
+            metrics.addMetric(
+                metrics.metricName("polls", "calls of poll", new LinkedHashMap<>(Map.of("unit", "1"))), (Gauge<Integer>) (c, now) -> polls);
+            metrics.addMetric(metrics.metricName("rate", "unknown", new LinkedHashMap<>()), (Gauge<Double>) (c, now) -> Double.NaN);
+            try {
+                StandardMBean bean = new StandardMBean(this, CounterMBean.class);
+                ManagementFactory.getPlatformMBeanServer().registerMBean(bean, new ObjectName("sample:type=counter,id=" + System.nanoTime()));
+            } catch (JMException error) {
+                throw new IllegalStateException(error);
+            }
+        }
+
+        @Override
+        public int getPolls() {
+            return polls;
         }
 
         @Override

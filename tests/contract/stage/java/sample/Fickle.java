@@ -1,8 +1,12 @@
 package sample;
 
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import org.apache.kafka.common.config.ConfigDef;
+import org.apache.kafka.common.metrics.Gauge;
+import org.apache.kafka.common.metrics.Monitorable;
+import org.apache.kafka.common.metrics.PluginMetrics;
 import org.apache.kafka.connect.connector.ConnectRecord;
 import org.apache.kafka.connect.data.Schema;
 import org.apache.kafka.connect.data.SchemaBuilder;
@@ -12,8 +16,13 @@ import org.apache.kafka.connect.errors.RetriableException;
 import org.apache.kafka.connect.transforms.Transformation;
 
 /** Drops "drop", fails on "bad", fails twice on "later" before it succeeds, and makes a tree of "tree". */
-public final class Fickle<R extends ConnectRecord<R>> implements Transformation<R> {
+public final class Fickle<R extends ConnectRecord<R>> implements Transformation<R>, Monitorable {
     private int tries;
+
+    @Override
+    public void withPluginMetrics(PluginMetrics metrics) {
+        metrics.addMetric(metrics.metricName("tries", "of the last record", new LinkedHashMap<>()), (Gauge<Integer>) (c, now) -> tries);
+    }
 
     @Override
     public ConfigDef config() {
