@@ -23,6 +23,7 @@ from hearth_stage.limit import Limits
 from hearth_stage.plugin_call import Configure, Describe, KeyInfo, Load, WantedPlugin
 from hearth_stage.transformation_call import Apply
 from tests.java_sample import compile_sample
+from tests.timeouts import TIMEOUT, eventually
 
 POM = """\
 <project><dependencies>
@@ -103,6 +104,19 @@ def test_struct_inside_itself_overflows_in_jsons_converter_as_in_java(environmen
         keys = number_rows(records_to_batches([SinkRecord("t", 0, node, value, None, None, kafka_offset=0)])[0])
         written = stage.call(Serialize(["key.converter"], "t", Cells.of(keys.select(["key", "row"]))))
         assert written.columns["key"].to_pylist() == [b"Struct{id=1,next=Struct{id=2}}"]
+
+
+def test_log_has_what_java_connect_logs(environment: Environment, caplog: pytest.LogCaptureFixture) -> None:
+    """The values of each converter once; nothing about the stage's own converter and its Arrow."""
+    json = "org.apache.kafka.connect.json.JsonConverter"
+    with caplog.at_level("INFO"), contextlib.closing(Stage.start(environment, "odd")) as stage:
+        stage.call(Configure("sink", 0, 1))
+        stage.call(Load([WantedPlugin(f"{side}.converter", json, json, {}) for side in ("key", "value")]))
+        (batch,) = records_to_batches([SinkRecord("t", 0, None, None, INT64_SCHEMA, 1, kafka_offset=0)])
+        stage.call(Serialize(["value.converter"], "t", Cells.of(number_rows(batch).select(["value", "row"]))))
+        assert eventually(lambda: len(caplog.records) >= 2, TIMEOUT)
+    said = [each.getMessage().partition("\n")[0].strip() for each in caplog.records]
+    assert said == ["JsonConverterConfig values:"] * 2
 
 
 def _batches(schema: Schema, value: Struct) -> list[Batch]:

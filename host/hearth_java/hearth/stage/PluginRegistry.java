@@ -40,11 +40,6 @@ final class PluginRegistry {
         ofPlugins.clear();
     }
 
-    void close() {
-        clear();
-        metrics.close();
-    }
-
     /** Adds the metrics, and their values now. */
     void write(MetricList list) {
         metrics.metrics().forEach((name, metric) -> {

@@ -266,7 +266,7 @@ final class Tenant {
         if (provider != null) {
             quietly(() -> org.apache.kafka.common.utils.Utils.closeQuietly(provider, "config provider"));
         }
-        quietly(registry::close);
+        quietly(registry::clear);
         commits.add(END);
     }
 

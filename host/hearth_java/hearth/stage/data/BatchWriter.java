@@ -2,6 +2,7 @@ package hearth.stage.data;
 
 import com.fasterxml.jackson.databind.ObjectMapper;
 import com.fasterxml.jackson.databind.node.ObjectNode;
+import hearth.stage.log.Levels;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.io.UncheckedIOException;
@@ -22,7 +23,7 @@ import org.apache.kafka.connect.data.Schema;
 
 /** Builds one record batch as the body of a frame: an Arrow IPC stream whose schema's metadata hold the common attributes. */
 public final class BatchWriter {
-    static final RootAllocator MEMORY = new RootAllocator();
+    static final RootAllocator MEMORY = Levels.quietly(RootAllocator::new);
     static final String METADATA = "hearth";
     private static final ObjectMapper JSON = new ObjectMapper();
 

@@ -1,6 +1,7 @@
 package hearth.stage.data;
 
 import com.fasterxml.jackson.databind.ObjectMapper;
+import hearth.stage.log.Levels;
 import java.util.Collections;
 import java.util.LinkedHashMap;
 import java.util.Map;
@@ -16,7 +17,7 @@ public final class SchemaTexts {
     private static final int MOST = 1000;
     private static final int MOST_LEVELS = 63;
     private static final ObjectMapper JSON = new ObjectMapper();
-    private static final JsonConverter CONVERTER = converter();
+    private static final JsonConverter CONVERTER = Levels.quietly(SchemaTexts::converter);
     private static final RecursiveSchemas RECURSIVE = new RecursiveSchemas(CONVERTER);
     private static final Map<Identity, String> TEXTS = new ConcurrentHashMap<>();
     private static final Map<Identity, Shape> SHAPES = new ConcurrentHashMap<>();

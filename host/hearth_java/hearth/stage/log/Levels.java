@@ -3,13 +3,26 @@ package hearth.stage.log;
 import java.util.Locale;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.function.Supplier;
 
 /** The levels of loggers: a namespace sets the logger of its name and all whose names start with it. */
 public final class Levels {
     private static volatile Map<String, Level> rules = Map.of();
     private static volatile Map<String, Level> known = new ConcurrentHashMap<>();
 
+    private static final ThreadLocal<Boolean> OWN = ThreadLocal.withInitial(() -> false);
+
     private Levels() {
+    }
+
+    /** Makes something of the stage itself, not of its plugins, with nothing but warnings in the log. */
+    public static <T> T quietly(Supplier<T> making) {
+        OWN.set(true);
+        try {
+            return making.get();
+        } finally {
+            OWN.remove();
+        }
     }
 
     /** Applies namespaces in order; unknown levels are ignored. */
@@ -29,6 +42,9 @@ public final class Levels {
     }
 
     static boolean isEnabled(String logger, Level level) {
+        if (level.compareTo(Level.WARN) < 0 && OWN.get()) {
+            return false;
+        }
         return level.compareTo(known.computeIfAbsent(logger, Levels::of)) >= 0;
     }
 
