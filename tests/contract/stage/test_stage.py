@@ -26,20 +26,23 @@ from hearth_api import (
     STRING_SCHEMA,
     Decimal,
     Headers,
+    Schema,
     SchemaBuilder,
     SinkRecord,
     SourceRecord,
     Struct,
     TopicPartition,
+    Type,
 )
 from hearth_api.batch import Batch, batch_to_sink_records, records_by_kind, records_to_batches
+from hearth_api.batch import arrow as pa
 from hearth_execution.failure import RemoteError
 from hearth_execution.order import number_rows
 from hearth_execution.transformation import Step
 from hearth_stage.call import Call
 from hearth_stage.channel import Request
 from hearth_stage.connector_call import AskTaskConfigs, LoadConnector, StartConnector, StopConnector
-from hearth_stage.conversion_call import Cells, Deserialize, Serialize
+from hearth_stage.conversion_call import Cells, Deserialize, DeserializeHeaders, Serialize, SerializeHeaders
 from hearth_stage.offset_call import ReadOffsets, StoredOffsets
 from hearth_stage.plugin_call import (
     AskMetrics,
@@ -242,8 +245,6 @@ def test_struct_inside_itself_survives_steps(runner: Runner) -> None:
 
 
 def _column(column: Any) -> Any:
-    from hearth_api.batch import arrow as pa
-
     return pa.RecordBatch.from_arrays([column, pa.array(range(len(column)), pa.int64())], names=["value", "offset"])
 
 
@@ -254,6 +255,35 @@ def test_bytes_that_are_not_json_fail_alone(runner: Runner) -> None:
     read = runner.call(Deserialize(["value.converter"], "t", cells))
     (failure,) = read.failures
     assert (failure.row, failure.phase, failure.error.kind) == (1, "VALUE_CONVERTER", "data")
+
+
+def test_header_converter_reads_what_it_writes(runner: Runner) -> None:
+    """Headers keep their order; one that is not JSON fails its record alone."""
+    runner.load("header.converter", runner.json, {"schemas.enable": "true"})
+    headers = [Headers().add("b", INT64_SCHEMA, 1).add("a", STRING_SCHEMA, "x").add("b", None, None), Headers()]
+    records = [SinkRecord("t", 0, None, None, None, "v", headers=each, kafka_offset=0) for each in headers]
+    batch = number_rows(records_to_batches(records)[0])
+    written = runner.call(SerializeHeaders("t", batch))
+    assert written.failures == []
+    assert [[pair["key"] for pair in row] for row in written.column.to_pylist()] == [["b", "a", "b"], []]
+    read = runner.call(DeserializeHeaders("t", written.column))
+    assert read.failures == []
+    assert read.column.to_pylist()[0][:2] == batch.column("headers").to_pylist()[0][:2]
+    bad = pa.array([[{"key": "b", "value": b"{"}], []], written.column.type)
+    (failure,) = runner.call(DeserializeHeaders("t", bad)).failures
+    assert (failure.row, failure.phase, failure.error.kind) == (0, "HEADER_CONVERTER", "data")
+
+
+def test_lists_and_maps_of_mixed_types_survive_steps(runner: Runner) -> None:
+    """Kafka's header converters make such schemas, which have no inner one, of texts like ``[1,"a"]`` and ``{}``."""
+    runner.load("transforms.a", runner.named("Fickle"))
+    list_schema, map_schema = Schema(Type.ARRAY), Schema(Type.MAP)
+    headers = Headers().add("l", list_schema, [1, "a", None]).add("m", map_schema, {}).add("n", map_schema, {"a": [1]})
+    record = SinkRecord("t", 0, None, None, list_schema, [1, "a", True], headers=headers, kafka_offset=0)
+    sent = number_rows(records_to_batches([record])[0])
+    found = runner.call(Apply([Step("transforms.a")], [sent]))
+    assert found.failures == []
+    assert batch_to_sink_records(found.batches[0]) == batch_to_sink_records(sent)
 
 
 def test_headers_and_positions_survive_steps(runner: Runner) -> None:

@@ -74,7 +74,7 @@ public final class BatchWriter {
         count = entries.counts.length;
         List<Field> parts = new ArrayList<>();
         for (String name : names) {
-            parts.add(new Field(name, new FieldType(!name.equals("key"), name.equals("value") ? valueType : new ArrowType.Utf8(), null), null));
+            parts.add(new Field(name, FieldType.nullable(name.equals("value") ? valueType : new ArrowType.Utf8()), null));
         }
         Field item = new Field("item", FieldType.nullable(new ArrowType.Struct()), parts);
         Field field = new Field("headers", FieldType.nullable(new ArrowType.List()), List.of(item));

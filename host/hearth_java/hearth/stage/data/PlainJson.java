@@ -83,8 +83,8 @@ public final class PlainJson {
     }
 
     private static Object logical(Schema schema, Object plain) {
-        if (plain == null) {
-            return null;
+        if (plain == null || schema == null) {
+            return plain;
         }
         switch (schema.type()) {
             case ARRAY: {

@@ -7,15 +7,18 @@ import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Set;
+import java.util.stream.Stream;
+import org.apache.kafka.connect.data.ConnectSchema;
 import org.apache.kafka.connect.data.Field;
 import org.apache.kafka.connect.data.Schema;
-import org.apache.kafka.connect.data.SchemaBuilder;
 import org.apache.kafka.connect.errors.DataException;
 import org.apache.kafka.connect.json.JsonConverter;
 
-/** Schemas of structs inside themselves as JSON, for which {@code JsonConverter} has no form. */
+/** Schemas as JSON for which {@code JsonConverter} has no form: of structs inside themselves, and of mixed types. */
 final class RecursiveSchemas {
     private static final int MOST_DEPTH = 1000;
     private static final String REFERENCE = "reference";
@@ -77,12 +80,13 @@ final class RecursiveSchemas {
     }
 
     private static List<Schema> parts(Schema schema) {
-        return switch (schema.type()) {
-            case ARRAY -> List.of(schema.valueSchema());
-            case MAP -> List.of(schema.keySchema(), schema.valueSchema());
-            case STRUCT -> schema.fields().stream().map(Field::schema).toList();
-            default -> List.of();
+        Stream<Schema> parts = switch (schema.type()) {
+            case ARRAY -> Stream.of(schema).map(Schema::valueSchema);
+            case MAP -> Stream.of(schema.keySchema(), schema.valueSchema());
+            case STRUCT -> schema.fields().stream().map(Field::schema);
+            default -> Stream.of();
         };
+        return parts.filter(Objects::nonNull).toList(); // arrays and maps of mixed types have no inner schema
     }
 
     ObjectNode write(Schema schema) {
@@ -95,7 +99,7 @@ final class RecursiveSchemas {
         if (!isRecursive(schema)) {
             return converter.asJsonSchema(schema).deepCopy();
         }
-        ObjectNode node = JsonNodeFactory.instance.objectNode().put("type", schema.type().name().toLowerCase(java.util.Locale.ROOT));
+        ObjectNode node = JsonNodeFactory.instance.objectNode().put("type", schema.type().name().toLowerCase(Locale.ROOT));
         if (schema.type() == Schema.Type.ARRAY) {
             node.set("items", written(schema.valueSchema(), referenced, numbers));
         } else if (schema.type() == Schema.Type.MAP) {
@@ -154,6 +158,21 @@ final class RecursiveSchemas {
         return node;
     }
 
+    /** Returns whether an array or a map in a schema's JSON has no inner schema, which {@code JsonConverter} refuses. */
+    private static boolean hasMixedTypes(JsonNode node) {
+        List<JsonNode> inner = switch (node.path("type").asText()) {
+            case "array" -> List.of(node.path("items"));
+            case "map" -> List.of(node.path("keys"), node.path("values"));
+            default -> List.of();
+        };
+        for (JsonNode part : node.path("fields")) {
+            if (hasMixedTypes(part)) {
+                return true;
+            }
+        }
+        return inner.stream().anyMatch(part -> part.isMissingNode() || part.isNull() || hasMixedTypes(part));
+    }
+
     Schema read(JsonNode node) {
         return read(node, new HashMap<>());
     }
@@ -173,7 +192,7 @@ final class RecursiveSchemas {
     }
 
     private Schema read(JsonNode node, Map<Integer, StructReference.Target> known) {
-        if (!isRecursive(node)) {
+        if (!isRecursive(node) && !hasMixedTypes(node)) {
             return converter.asConnectSchema(node);
         }
         if (node.has(REFERENCE)) {
@@ -191,37 +210,21 @@ final class RecursiveSchemas {
         if (node.has(NUMBER)) {
             known.put(node.get(NUMBER).asInt(), target);
         }
-        target.schema = attributes(builder(node, known), node).build();
+        Schema.Type type = Schema.Type.valueOf(node.path("type").asText().toUpperCase(Locale.ROOT));
+        Schema keys = node.hasNonNull("keys") ? read(node.get("keys"), known) : null;
+        String inner = type == Schema.Type.MAP ? "values" : "items";
+        Schema values = node.hasNonNull(inner) ? read(node.get(inner), known) : null;
+        target.schema = new ConnectSchema(
+            type, node.path("optional").asBoolean(), null, node.path("name").textValue(),
+            node.hasNonNull("version") ? node.get("version").asInt() : null, node.path("doc").textValue(),
+            node.hasNonNull("parameters") ? parameters(node) : null, type == Schema.Type.STRUCT ? fields(node, known) : null, keys, values);
         return target.schema;
     }
 
-    private SchemaBuilder builder(JsonNode node, Map<Integer, StructReference.Target> known) {
-        switch (node.path("type").asText()) {
-            case "array":
-                return SchemaBuilder.array(read(node.path("items"), known));
-            case "map":
-                return SchemaBuilder.map(read(node.path("keys"), known), read(node.path("values"), known));
-            default:
-                SchemaBuilder struct = SchemaBuilder.struct();
-                node.path("fields").forEach(field -> struct.field(field.path("field").asText(), read(field, known)));
-                return struct;
-        }
-    }
-
-    private static SchemaBuilder attributes(SchemaBuilder builder, JsonNode node) {
-        if (node.path("optional").asBoolean()) {
-            builder.optional();
-        }
-        if (node.hasNonNull("name")) {
-            builder.name(node.get("name").asText());
-        }
-        if (node.hasNonNull("version")) {
-            builder.version(node.get("version").asInt());
-        }
-        if (node.hasNonNull("doc")) {
-            builder.doc(node.get("doc").asText());
-        }
-        return node.hasNonNull("parameters") ? builder.parameters(parameters(node)) : builder;
+    private List<Field> fields(JsonNode node, Map<Integer, StructReference.Target> known) {
+        List<Field> fields = new ArrayList<>();
+        node.path("fields").forEach(field -> fields.add(new Field(field.path("field").asText(), fields.size(), read(field, known))));
+        return fields;
     }
 
     private static Map<String, String> parameters(JsonNode node) {

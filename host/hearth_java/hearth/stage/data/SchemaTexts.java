@@ -104,7 +104,7 @@ public final class SchemaTexts {
     }
 
     private static int levels(Schema schema) {
-        if (schema instanceof StructReference) {
+        if (schema == null || schema instanceof StructReference) {
             return 0;
         }
         return switch (schema.type()) {

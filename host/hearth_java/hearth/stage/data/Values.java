@@ -1,6 +1,8 @@
 package hearth.stage.data;
 
 import java.nio.ByteBuffer;
+import java.util.List;
+import java.util.Map;
 import org.apache.kafka.connect.data.ConnectSchema;
 import org.apache.kafka.connect.data.Schema;
 import org.apache.kafka.connect.data.Struct;
@@ -20,7 +22,11 @@ final class Values {
             }
             return;
         }
-        ConnectSchema.validateValue(schema, value);
+        boolean isOfMixedTypes = schema.type() == Schema.Type.ARRAY && schema.valueSchema() == null && value instanceof List
+            || schema.type() == Schema.Type.MAP && schema.valueSchema() == null && value instanceof Map;
+        if (!isOfMixedTypes) {
+            ConnectSchema.validateValue(schema, value);
+        }
     }
 
     static byte[] bytes(Object value) {
