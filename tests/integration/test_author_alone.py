@@ -67,7 +67,7 @@ def test_connector_of_the_readme_passes_its_own_test(python: str, project: Path)
     (project / "test_run.py").write_text("\n".join(["from counter import CounterConnector", *run]), "utf-8")
     done = ended([python, "-W", "error", "-m", "unittest", "-v"], project)
     assert done.returncode == 0, done.stderr
-    assert "test_goes_on_where_its_offset_says" in done.stderr
+    assert "test_continues_from_its_offset" in done.stderr
     assert "test_source_resumes_from_offsets" in done.stderr
     assert "Failed" not in done.stderr
 
