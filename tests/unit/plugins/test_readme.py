@@ -24,7 +24,8 @@ from hearth.isolation.environment_store import EnvironmentStore
 from hearth_api import ConfigDef
 from hearth_api.java import config_def_to_json
 from hearth_execution.load import load_class
-from hearth_file.source import LARGE_BATCH, FileStreamSourceConnector
+from hearth_file.setting import LARGE_BATCH
+from hearth_file.source import FileStreamSourceConnector
 from hearth_json.converter import JsonConverter
 from tests.page import BLOCKS
 from tests.unit.herder.catalogue import WORKER, catalogue

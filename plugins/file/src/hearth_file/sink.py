@@ -1,21 +1,12 @@
-"""The file sink connector and its settings."""
+"""The file sink connector."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
-from hearth_api import ConfigDef, Importance, Settings, SinkConnector, Task, TopicPartition, key
+from hearth_api import ConfigDef, SinkConnector, Task, TopicPartition
 from hearth_file import VERSION
-
-
-class FileStreamSinkConfig(Settings):
-    """Settings of the file sink."""
-
-    file: str | None = key(
-        "file", default=None, importance=Importance.HIGH,
-        doc="Path of the file that lines are appended to, made when it is missing."
-        " The standard output is written to when there is none.",
-    )  # fmt: skip
+from hearth_file.setting import FileStreamSinkConfig
 
 
 class FileStreamSinkConnector(SinkConnector):

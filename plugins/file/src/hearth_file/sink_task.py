@@ -11,7 +11,7 @@ from hearth_api import ConnectError, DataError, Schema, SinkRecord, Type, is_log
 from hearth_api.batch import Batch, BatchSinkTask, Declined, column_to_texts
 from hearth_api.java import java_text
 from hearth_file import VERSION
-from hearth_file.sink import FileStreamSinkConfig
+from hearth_file.setting import FileStreamSinkConfig
 
 if TYPE_CHECKING:
     from hearth_file.plain_line import PlainLines

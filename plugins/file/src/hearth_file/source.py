@@ -1,46 +1,13 @@
-"""The file source connector and its settings."""
+"""The file source connector."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from hearth_api import (
-    ConfigDef,
-    ConnectError,
-    ExactlyOnceSupport,
-    Importance,
-    NonEmptyString,
-    Settings,
-    SourceConnector,
-    Task,
-    key,
-)
+from hearth_api import ConfigDef, ConnectError, ExactlyOnceSupport, SourceConnector, Task
 from hearth_file import VERSION
-
-FILENAME = "filename"
-"""The only key of a source partition."""
-POSITION = "position"
-"""The only key of a source offset: the number of bytes before the next line."""
-LARGE_BATCH = 10_000
-"""Maximum lines of a batch if `batch.size` is not set."""
-
-
-class FileStreamSourceConfig(Settings):
-    """Settings of the file source."""
-
-    file: str | None = key(
-        "file", default=None, importance=Importance.HIGH,
-        doc="Path of the file to read. The standard input is read when there is none.",
-    )  # fmt: skip
-    topic: str = key(
-        "topic", check=NonEmptyString(), importance=Importance.HIGH, doc="Topic the lines are written to."
-    )
-    batch_size: int = key(
-        "batch.size", default=2000, importance=Importance.LOW,
-        doc=f"Most lines the task hands over at once. Where the key is not set, up to {LARGE_BATCH:,} lines go at a"
-        " time while the file holds so many, since they move as columns.",
-    )  # fmt: skip
+from hearth_file.setting import FILENAME, POSITION, FileStreamSourceConfig
 
 
 class FileStreamSourceConnector(SourceConnector):

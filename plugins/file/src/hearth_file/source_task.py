@@ -14,7 +14,7 @@ from hearth_api import STRING_SCHEMA, ConnectError, SourceRecord, TimestampType
 from hearth_api.batch import Batch, BatchSourceTask
 from hearth_file import VERSION
 from hearth_file.line import decode, take_lines
-from hearth_file.source import FILENAME, LARGE_BATCH, POSITION, FileStreamSourceConfig
+from hearth_file.setting import FILENAME, LARGE_BATCH, POSITION, FileStreamSourceConfig
 from hearth_file.stream import FollowedFile, StandardInput
 from hearth_file.window import Window
 

@@ -20,7 +20,7 @@ from hearth_api import (
     key,
     validate_value,
 )
-from hearth_api.batch import Batch, Declined
+from hearth_api.batch import Batch, Declined, ScalarColumn
 from hearth_api.java import hash_ordered, trimmed
 from hearth_transforms.casting import OUTPUTS, cast, supported
 from hearth_transforms.field_path import FieldPath
@@ -102,7 +102,7 @@ class _Casting(Alteration):
         return casted
 
     def map(self, value: dict[str, Any], record: Any) -> dict[str, Any]:
-        changed = {name: cast(value.get(name), None, target) for name, target in self._targets.items()}
+        changed = {name: _cast_schemaless(value.get(name), target) for name, target in self._targets.items()}
         return hash_ordered({**value, **changed}, copied=len(value))
 
     @property
@@ -166,7 +166,7 @@ class Cast(FieldTransformation):
         return super().apply_batch(batch)
 
     def _altered_plain(self, value: Any, row: Any) -> Any:
-        return super()._altered_plain(value, row) if self._whole is None else cast(value, None, self._whole)
+        return super()._altered_plain(value, row) if self._whole is None else _cast_schemaless(value, self._whole)
 
     def _whole_column(self, batch: Batch, schema: Schema, column: Any) -> tuple[Schema, Any] | None:
         from hearth_transforms.cast_column import cast_column
@@ -179,6 +179,15 @@ class Cast(FieldTransformation):
     def _make_whole_schema(self, schema: Schema) -> Schema:
         assert self._whole is not None
         return _completed(SchemaBuilder.type(self._whole).basics(schema), schema, self._whole)
+
+
+def _cast_schemaless(value: Any, target: Type) -> Any:
+    """Apply `cast` to a value without schema, or to those of many rows; only the latter loads Arrow."""
+    if not isinstance(value, ScalarColumn):
+        return cast(value, None, target)
+    from hearth_transforms.cast_column import cast_many
+
+    return cast_many(value, target)
 
 
 def _field_schema(schema: Schema, target: Type) -> Schema:

@@ -1,8 +1,4 @@
-"""Casts values: Java's conversions between numbers, and Java's parsing of numbers.
-
-This module and `cast_column` import each other: `cast` also takes a `ScalarColumn`, which `cast_column` casts as a
-whole, falling back to `cast` for single values. The import is deferred, so that single values do not load Arrow.
-"""
+"""Casts values: Java's conversions between numbers, and Java's parsing of numbers."""
 
 from __future__ import annotations
 
@@ -12,7 +8,6 @@ from collections.abc import Callable
 from typing import Any
 
 from hearth_api import DataError, Date, Schema, Time, Timestamp, Type
-from hearth_api.batch import ScalarColumn
 from hearth_api.java import (
     convert_to_float32,
     convert_to_int8,
@@ -54,10 +49,6 @@ def cast(value: Any, schema: Schema | None, target: Type) -> Any:
     """Return a value in the target type; None for None."""
     if value is None:
         return None
-    if isinstance(value, ScalarColumn):
-        from hearth_transforms.cast_column import cast_many
-
-        return cast_many(value, target)
     source = inferred_type(value, "Cast") if schema is None else schema.type
     if source not in INPUTS:
         raise DataError(f"Cast transformation does not support casting from {source}; {supported(INPUTS)}")

@@ -1,9 +1,4 @@
-"""Replacement values of MaskField.
-
-This module and `struct_column` import each other: `mask` also takes a `ScalarColumn`, which `masked_column` masks as
-a whole with the value that `mask` returns for one of its type. The import is deferred, so that single values do not
-load Arrow.
-"""
+"""Replacement values of MaskField."""
 
 from __future__ import annotations
 
@@ -13,7 +8,6 @@ from collections.abc import Callable
 from typing import Any
 
 from hearth_api import DataError, Decimal, Schema, Type
-from hearth_api.batch import ScalarColumn, column_to_values
 from hearth_api.java import (
     convert_to_decimal,
     convert_to_float32,
@@ -52,20 +46,7 @@ def mask(value: Any, schema: Schema | None, replacement: str | None) -> Any:
     """Return the masked value: the replacement, or else the empty value of its type; None for None."""
     if value is None:
         return None
-    if isinstance(value, ScalarColumn):
-        return _masked(value, replacement)
     return _nothing(value, schema) if replacement is None else _replaced(value, schema, replacement)
-
-
-def _masked(many: ScalarColumn, replacement: str | None) -> Any:
-    from hearth_api.layout import ScalarsOfColumn
-    from hearth_transforms.struct_column import masked_column
-
-    schema, column = many.column()
-    if column.null_count == 0:
-        (value,) = column_to_values(schema, column.slice(0, 1))
-        return mask(value, None, replacement)
-    return ScalarsOfColumn(schema, masked_column(column, schema, replacement))
 
 
 def _nothing(value: Any, schema: Schema | None) -> Any:

@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping
 from typing import Any
 
 from hearth_api import ConnectRecord, Importance, NonEmptyString, Schema, Settings, Struct, ValidList, key
-from hearth_api.batch import Batch, Declined
+from hearth_api.batch import Batch, Declined, ScalarColumn, column_to_values
 from hearth_api.java import hash_ordered
 from hearth_transforms.field_path import FieldPath
 from hearth_transforms.mask import mask
@@ -53,7 +53,7 @@ class _Masking(Alteration):
         return masked
 
     def map(self, value: dict[str, Any], record: Any) -> dict[str, Any]:
-        masked = {name: mask(value.get(name), None, self._replacement) for name in self._names}
+        masked = {name: _mask_schemaless(value.get(name), self._replacement) for name in self._names}
         return hash_ordered({**value, **masked}, copied=len(value))
 
     @property
@@ -70,6 +70,20 @@ class _Masking(Alteration):
             if field.name in self._names:
                 parts[field.index] = columns.masked_column(parts[field.index], field.schema, self._replacement)
         return parts
+
+
+def _mask_schemaless(value: Any, replacement: str | None) -> Any:
+    """Apply `mask` to a value without schema, or to those of many rows; only the latter loads Arrow."""
+    if not isinstance(value, ScalarColumn):
+        return mask(value, None, replacement)
+    from hearth_api.layout import ScalarsOfColumn
+    from hearth_transforms.struct_column import masked_column
+
+    schema, column = value.column()
+    if column.null_count == 0:
+        (first,) = column_to_values(schema, column.slice(0, 1))
+        return mask(first, None, replacement)
+    return ScalarsOfColumn(schema, masked_column(column, schema, replacement))
 
 
 class MaskField(FieldTransformation):

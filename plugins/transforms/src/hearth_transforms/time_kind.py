@@ -20,7 +20,6 @@ from hearth_api import (
     Timestamp,
     Type,
 )
-from hearth_api.batch import ScalarColumn
 from hearth_api.java import java_class
 from hearth_transforms.date_format import DateFormat
 from hearth_transforms.requirement import NullPointerError
@@ -171,9 +170,5 @@ def convert(value: Any, schema: Schema | None, target: TimeKind, notation: Notat
     """Convert a time to another kind; None for None."""
     if value is None:
         return None
-    if isinstance(value, ScalarColumn):
-        from hearth_transforms.time_column import convert_many
-
-        return convert_many(value, target, notation)
     source = kind_of_value(value) if schema is None else kind_of_schema(schema)
     return target.from_millis(source.millis(value, notation, schema), notation)

@@ -16,7 +16,7 @@ from hearth_api import (
     ValidString,
     key,
 )
-from hearth_api.batch import Batch, Declined
+from hearth_api.batch import Batch, Declined, ScalarColumn
 from hearth_api.java import hash_ordered
 from hearth_transforms.date_format import DateFormat
 from hearth_transforms.field_path import FieldPath
@@ -79,7 +79,7 @@ class _Converting(Alteration):
         return self._converted(struct, updated)
 
     def map(self, value: dict[str, Any], record: Any) -> dict[str, Any]:
-        converted = convert(value.get(self._name), None, self._target, self._notation)
+        converted = _convert_schemaless(value.get(self._name), self._target, self._notation)
         return hash_ordered({**value, self._name: converted}, copied=len(value))
 
     @property
@@ -155,7 +155,7 @@ class TimestampConverter(FieldTransformation):
 
     def _altered_plain(self, value: Any, row: Any) -> Any:
         if self._is_whole or value is None:
-            return convert(value, None, self._target, self._notation)
+            return _convert_schemaless(value, self._target, self._notation)
         return super()._altered_plain(value, row)
 
 
@@ -169,6 +169,15 @@ class TimestampConverterValue(TimestampConverter):
     """Converts times in the value."""
 
     side = VALUE
+
+
+def _convert_schemaless(value: Any, target: TimeKind, notation: Notation) -> Any:
+    """Apply `convert` to a value without schema, or to those of many rows; only the latter loads Arrow."""
+    if not isinstance(value, ScalarColumn):
+        return convert(value, None, target, notation)
+    from hearth_transforms.time_column import convert_many
+
+    return convert_many(value, target, notation)
 
 
 def _format(pattern: str, target: TimeKind) -> DateFormat | None:
