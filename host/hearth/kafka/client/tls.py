@@ -90,7 +90,7 @@ def _unreadable(request: ClientRequest, store: str, kind: str, remedy: Callable[
     return request.refuse(
         f"{store}.location",
         f"{location!r} is of type {kind}, which librdkafka cannot read",
-        remedy(location, store),
+        remedy(location, request.name(f"{store}.location").removesuffix(".location")),
     )
 
 

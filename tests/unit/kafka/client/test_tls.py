@@ -65,7 +65,7 @@ def test_pkcs12_keystore_is_read_by_the_real_client(pkcs12: Path, named: dict[st
 
 
 def test_jks_keystore_is_refused_with_the_command_that_converts_it(jks: Path) -> None:
-    """Nothing but Java reads JKS; the error names the key and the way out."""
+    """Only Java reads JKS; the error and its hint name the key as the user wrote it."""
     with pytest.raises(ConfigError, match=r"^consumer.ssl.keystore.location: .*is of type JKS") as caught:
         translate(
             "consumer",
@@ -74,7 +74,7 @@ def test_jks_keystore_is_refused_with_the_command_that_converts_it(jks: Path) ->
         )
     assert caught.value.hint is not None
     assert "keytool -importkeystore" in caught.value.hint
-    assert "ssl.keystore.type=PKCS12" in caught.value.hint
+    assert "set that file with consumer.ssl.keystore.type=PKCS12" in caught.value.hint
 
 
 def test_pem_truststore_is_read_by_the_real_client(certificate: Path) -> None:
