@@ -1,4 +1,4 @@
-"""The quick part of the suite, for whoever changes code: tests of units and contracts that start nothing.
+"""The quick part of the suite, for use while changing code: unit and contract tests that start nothing.
 
 It leaves out tests that need a broker or Spark, those marked ``slow`` or ``long``, and whole files whose tests start
 programs, stages or servers. Properties draw fewer examples (`tests.profile`).

@@ -48,7 +48,7 @@ class Result:
             self.runs[side].setdefault(name, []).append(value)
 
     def median(self, side: str, metric: str) -> float | None:
-        """Return the median of a side's runs, None if there are none."""
+        """Return the median of a side's runs, None without runs."""
         values = self.runs[side].get(metric)
         return statistics.median(values) if values else None
 

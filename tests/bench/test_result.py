@@ -23,7 +23,7 @@ def test_ratio_is_the_median_of_the_pairs() -> None:
     assert _result().ratio(_RATE) == 2.5
 
 
-def test_ratio_says_how_many_times_better_hearth_is() -> None:
+def test_ratio_is_how_many_times_better_hearth_is() -> None:
     """If less is better the ratio is inverted."""
     assert _result().ratio(_COST) == 8
 

@@ -344,7 +344,7 @@ class TestConfigStore:
         assert fencing() == (2, True)
 
     def test_an_unknown_connector_has_no_tasks_and_no_target(self, configs: ConfigStore) -> None:
-        """A name that nobody created has neither."""
+        """A connector that was never created has neither."""
         calls: list[Callable[[], None]] = [
             lambda: configs.put_tasks("c", []),
             lambda: configs.remove_tasks("c"),

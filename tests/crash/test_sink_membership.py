@@ -77,7 +77,7 @@ class Hosts:
         self.up.pop(which).stop()
 
     def any(self) -> tuple[str, HearthConnect]:
-        """Return a running host; start one if there is none."""
+        """Return a running host; start one if none runs."""
         if not self.up:
             self.start("first", "a")
         return next(iter(self.up.items()))

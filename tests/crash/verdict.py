@@ -364,7 +364,7 @@ class SourceJudge:
         self._last[(partition, run)] = number
 
     def _is_stray(self, partition: int, run: str, number: int) -> bool:
-        """Return whether a run sends a number after a newer run started, which then sends all of it again."""
+        """Return whether a run sends a number after a newer run started, which then sends all numbers again."""
         newest = self._newest.get(partition, run)
         self._before.setdefault((partition, run), newest)
         self._newest[partition] = max(newest, run)

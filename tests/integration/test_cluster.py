@@ -248,8 +248,8 @@ def test_settings_that_an_encrypted_cluster_rejects_are_reported(
     assert reason in refusal_of(jvm, encrypted_cluster, keys)
 
 
-def test_a_worker_with_a_secret_learns_that_the_cluster_has_none(jvm: Any, cluster: SparkCluster) -> None:
-    """It would show its passwords to whoever answers there."""
+def test_a_worker_with_a_secret_refuses_a_cluster_without_one(jvm: Any, cluster: SparkCluster) -> None:
+    """It would send its passwords to whatever process answers there."""
     assert "the cluster does not require a secret" in refusal_of(jvm, cluster, ENCRYPTED)
 
 

@@ -72,7 +72,7 @@ def connector(database: MariaDb, broker: KafkaBroker) -> dict[str, str]:
 def test_changes_of_tables_become_records(
     database: MariaDb, broker: KafkaBroker, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The snapshot comes first, then each change with its tombstone; a restarted worker goes on behind them."""
+    """The snapshot comes first, then each change with its tombstone; a restarted worker continues after them."""
     monkeypatch.setenv("password", PASSWORD)
     plugins = tmp_path / "plugins"
     plugins.mkdir()

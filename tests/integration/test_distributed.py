@@ -194,7 +194,7 @@ def test_a_rolling_restart_keeps_lines_flowing(tmp_path: Path, broker: KafkaBrok
 
 @pytest.mark.long
 def test_a_cluster_survives_a_minute_without_a_broker(tmp_path: Path, own_broker: KafkaBroker) -> None:
-    """No host can lead meanwhile; every host keeps serving its known state, and then all of it recovers."""
+    """No host can lead meanwhile; every host keeps serving its known state, and then the whole cluster recovers."""
     with Cluster(tmp_path, own_broker, "brokerless", 2) as cluster, NumberedLines(tmp_path, "brokerless") as lines:
         first, second = cluster.hosts
         for config in lines.configs():

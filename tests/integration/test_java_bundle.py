@@ -80,7 +80,7 @@ def test_a_mistake_is_reported_in_the_words_of_the_class(worker: HearthConnect) 
 
 
 def test_lines_pass_from_java_to_java(worker: HearthConnect, broker: KafkaBroker, tmp_path: Path) -> None:
-    """Transformations of Python stand between them; the offset that is stored is the one of Java's connector."""
+    """Python transformations are between them; the stored offset is that of the Java connector."""
     topic, lines, copy = "java-lines", tmp_path / "lines.txt", tmp_path / "copy.txt"
     Topics(broker.bootstrap_servers).create(topic)
     lines.write_text("".join(f"line {number}\n" for number in range(5_000)))

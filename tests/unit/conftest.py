@@ -60,7 +60,7 @@ def own_log() -> Iterator[None]:
 
 @pytest.fixture
 def short(monkeypatch: pytest.MonkeyPatch) -> float:
-    """Let both sides be lost after so many seconds of silence, in which a busy machine has many heartbeats said."""
+    """Shorten the silence after which a side counts as lost; even a busy machine sends heartbeats in that time."""
     monkeypatch.setattr(heartbeat, "HEARTBEAT_SECONDS", 0.1)
     monkeypatch.setattr(heartbeat, "SILENCE_SECONDS", 2.0)
     monkeypatch.setattr(heartbeat, "LAST_RESORT_SECONDS", 0.2)

@@ -53,7 +53,7 @@ def untested(files: Mapping[str, Path], tests: Path) -> list[str]:
     return sorted(name for name in files.keys() - own - parts - doors if not is_declaration(files[name]))
 
 
-def test_every_module_has_its_tests_where_the_guide_says() -> None:
+def test_every_module_has_its_tests_in_the_documented_place() -> None:
     """A module's tests are found without a search."""
     assert untested(modules(HOST), TESTS) == []
 

@@ -140,7 +140,7 @@ def batch_of(*values: Any, schema: Any = OPTIONAL_STRING_SCHEMA) -> Batch:
 
 
 def test_unknown_operation_is_answered_with_its_name(runner: Runner) -> None:
-    """An error names what the caller asked for, and the stage goes on."""
+    """The error names the operation, and the stage continues."""
     with pytest.raises(RemoteError, match="no operation 'nonsense'"):
         runner.call(Nonsense())
     runner.call(Ping())
@@ -346,8 +346,8 @@ def test_quick_polls_are_joined_where_the_runtime_allows_it(runner: Runner, join
     assert failed.error.message == "no more"
 
 
-def test_task_that_never_says_it_is_exhausted_ends_after_empty_polls(runner: Runner) -> None:
-    """Java's tasks have no word for it, and Python's need not use theirs."""
+def test_task_that_never_reports_exhaustion_ends_after_empty_polls(runner: Runner) -> None:
+    """Java's tasks have no method for it, and Python's need not use theirs."""
     began = time.monotonic()
     _dripped(runner, PollsEmpty, empty_ms=300, ends_exhausted=True)
     assert time.monotonic() - began >= 0.3

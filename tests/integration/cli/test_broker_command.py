@@ -49,7 +49,7 @@ def test_broker_serves_until_a_signal(tmp_path: Path, number: signal.Signals) ->
     assert process.returncode == 0
 
 
-def test_data_goes_below_hearth_home(tmp_path: Path) -> None:
+def test_data_is_below_hearth_home(tmp_path: Path) -> None:
     """Without --data-dir the data is below HEARTH_HOME; jars are looked up there too, so the test links them."""
     (tmp_path / "jars").symlink_to(cache_directory("jars"))
     with _command("--port", str(reserve_port()), HEARTH_HOME=str(tmp_path)) as process:

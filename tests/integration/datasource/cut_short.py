@@ -49,7 +49,7 @@ def a_local_iterator(rows: DataFrame) -> None:
 
 
 def a_cancelled_job(rows: DataFrame) -> None:
-    """Cancel a read that does not end, each second until the job is there and ends."""
+    """Try each second to cancel the job of a read, until the job exists and ends."""
     has_ended = threading.Event()
 
     def cancel() -> None:

@@ -129,8 +129,8 @@ def test_rows_refused_for_too_long_fail(bundles: Path, tmp_path: Path) -> None:
         write(task, "a")
 
 
-def test_a_task_that_wants_rows_again_cannot_have_them(start_task: Callable[..., WrittenTask]) -> None:
-    """Spark has passed them; it makes all of them anew when its own task fails."""
+def test_a_task_cannot_rewind_to_earlier_rows(start_task: Callable[..., WrittenTask]) -> None:
+    """Spark no longer has them; it computes all of them again only when its own task fails."""
     with pytest.raises(RowsRequestedAgain, match="requests t-0 from offset 0 again, but has got it up to 1"):
         write(start_task(rewind__at="0"), "a")
 

@@ -115,8 +115,8 @@ def test_log_has_what_java_connect_logs(environment: Environment, caplog: pytest
         (batch,) = records_to_batches([SinkRecord("t", 0, None, None, INT64_SCHEMA, 1, kafka_offset=0)])
         stage.call(Serialize(["value.converter"], "t", Cells.of(number_rows(batch).select(["value", "row"]))))
         assert eventually(lambda: len(caplog.records) >= 2, TIMEOUT)
-    said = [each.getMessage().partition("\n")[0].strip() for each in caplog.records]
-    assert said == ["JsonConverterConfig values:"] * 2
+    logged = [each.getMessage().partition("\n")[0].strip() for each in caplog.records]
+    assert logged == ["JsonConverterConfig values:"] * 2
 
 
 def _batches(schema: Schema, value: Struct) -> list[Batch]:

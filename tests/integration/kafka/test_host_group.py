@@ -95,7 +95,7 @@ def test_one_host_leads_and_is_replaced_when_it_leaves(hosts: Hosts) -> None:
     assert hosts.refusals == []
 
 
-def test_a_group_of_java_workers_is_refused_and_says_why(broker: KafkaBroker, hosts: Hosts) -> None:
+def test_a_group_of_java_workers_is_refused_with_the_reason(broker: KafkaBroker, hosts: Hosts) -> None:
     """They speak another protocol, and would share out work that is not theirs any more."""
     with java_member(broker, "javas"), pytest.raises(GroupTaken, match=r"group\.id='javas' has members") as caught:
         hosts.join("javas", 1)

@@ -17,7 +17,7 @@ def _impatient(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_second_server_is_refused_until_the_lock_is_released(tmp_path: Path) -> None:
-    """It is told who has the directory, and the directory need not be there beforehand."""
+    """The error names the owner. The directory need not exist."""
     first, second = DataDirectory(tmp_path / "data"), DataDirectory(tmp_path / "data")
     first.take("registry")
     with pytest.raises(ConflictError, match=f"another registry uses {first.path}"):

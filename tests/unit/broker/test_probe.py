@@ -1,4 +1,4 @@
-"""Rules of asking a broker whether it serves."""
+"""Checks whether a broker serves."""
 
 from __future__ import annotations
 
@@ -49,12 +49,12 @@ def test_cluster_of_a_serving_broker_is_returned() -> None:
 
 
 @pytest.mark.parametrize("body", [struct.pack(">i", 0) + _text("x"), b"", struct.pack(">i", 1) + b"\0\0", None])
-def test_answer_without_brokers_or_sense_means_not_yet(body: bytes | None) -> None:
-    """A broker that lists nobody, hangs up or sends half an answer does not serve."""
+def test_incomplete_answer_means_not_yet(body: bytes | None) -> None:
+    """A broker that lists no brokers, hangs up or sends half an answer does not serve."""
     with _answering(body) as port:
         assert serving_cluster(LOOPBACK, port) is None
 
 
-def test_nobody_listening_means_not_yet() -> None:
-    """A refused connection is no error."""
+def test_refused_connection_means_not_yet() -> None:
+    """It is not an error."""
     assert serving_cluster(LOOPBACK, reserve_port()) is None

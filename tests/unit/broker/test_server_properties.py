@@ -23,8 +23,8 @@ def test_disk_is_bounded_by_size_and_never_by_age() -> None:
     assert int(_SETTINGS["log.segment.bytes"]) < 1 << 30
 
 
-def test_one_node_asks_for_one_replica() -> None:
-    """Internal topics would not come into being if they wanted Kafka's default of three."""
+def test_internal_topics_have_one_replica() -> None:
+    """With Kafka's default of three, a single node could not create them."""
     replicas = {key: value for key, value in _SETTINGS.items() if key.endswith(("replication.factor", "min.isr"))}
     assert len(replicas) >= 5
     assert set(replicas.values()) == {"1"}

@@ -34,7 +34,7 @@ def test_a_json_map_holds_a_connector(tmp_path: Path) -> None:
 
 
 def test_a_create_request_holds_a_connector(tmp_path: Path) -> None:
-    """The form of the REST API; the name need not stand twice, other members are ignored as Kafka does."""
+    """The form of the REST API. The name may be in one place only; other members are ignored, as in Kafka."""
     file = read_connector_file(
         written(tmp_path, {"name": "c", "config": {"a": "b"}, "initial_state": "stopped", "z": 1})
     )

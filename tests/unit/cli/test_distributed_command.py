@@ -35,14 +35,14 @@ def worker(tmp_path: Path) -> Path:
 
 
 def written(worker: Path, **changes: str | None) -> Path:
-    """Write a file that is right but for what is changed; underscores stand for dots, None removes a key."""
+    """Write a valid file with changes; underscores in keys replace dots, None removes a key."""
     given = {key.replace("_", "."): value for key, value in changes.items()}
     worker.write_text(render({key: value for key, value in {**SETTINGS, **given}.items() if value is not None}))
     return worker
 
 
 def test_host_without_a_broker_exits_with_3(worker: Path) -> None:
-    """Exit code 3; it has read its file, and begun."""
+    """Exit code 3, after it has read its file and started."""
     environ = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
     command = [sys.executable, "-m", "hearth", "distributed", str(written(worker, connect_protocol="eager"))]
     outcome = subprocess.run(command, capture_output=True, text=True, timeout=60, env=environ, check=False)

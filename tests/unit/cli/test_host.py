@@ -18,7 +18,7 @@ from hearth_api import ConnectError
 
 
 class Cluster:
-    """A cluster that nobody reaches."""
+    """A cluster that cannot be reached."""
 
     def __init__(self, *_: Any) -> None:
         self.start = lambda: None
@@ -29,7 +29,7 @@ class Cluster:
 
 
 def test_spark_stops_when_its_host_fails_to_start(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """It starts before the cluster is known, and its JVM would be nobody's."""
+    """Spark starts before the cluster is known; without the stop its JVM would remain."""
     told: list[str] = []
 
     class Spark:

@@ -26,7 +26,7 @@ def _home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_bundle_is_installed_upgraded_rolled_back_and_removed(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Installed from an index, upgraded, rolled back, removed; each told in a line."""
+    """Installed from an index, upgraded, rolled back, removed; each step prints a line."""
     for version in ("1.0", "2.0"):
         build.plain_wheel(tmp_path, "demo", version, POINTS)
     place = tmp_path / "plugins" / "demo.zip"
@@ -97,10 +97,10 @@ def test_describe_and_diff_print_contents_of_bundles(capsys: pytest.CaptureFixtu
     )
 
 
-def test_describe_prints_what_users_of_a_java_bundle_should_know(
+def test_describe_prints_duplicate_classes_and_kafka_of_a_java_bundle(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Classes in two versions, and a Kafka that is not the one they run on."""
+    """Classes in two versions, and a Kafka version that differs from the one that runs them."""
     monkeypatch.setenv("HEARTH_HOME", str(tmp_path / "home"))
     jar(tmp_path / "demo" / "a.jar", java_class("a/Demo", SINK))
     jar(tmp_path / "demo" / "kafka-clients-3.9.1.jar", java_class("a/Demo", SINK, release=11))

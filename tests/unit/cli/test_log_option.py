@@ -39,7 +39,7 @@ def test_levels_of_the_file_precede_those_of_options(tmp_path: Path) -> None:
 
 
 def test_level_without_a_logger_sets_the_root() -> None:
-    """Which takes the place of what was said before."""
+    """It replaces an earlier level of the root."""
     begin("--log-level", "log.opt=DEBUG", "--log-level", "info")
     assert levels.rules == {"root": "INFO"}
 

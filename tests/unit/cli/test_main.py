@@ -49,7 +49,7 @@ def test_each_kind_of_error_has_its_exit_code(
 
 
 def test_error_without_hint_is_one_line(raising: list[BaseException], capsys: pytest.CaptureFixture[str]) -> None:
-    """Nothing is said where there is no remedy."""
+    """Without a remedy there is no second line."""
     raising.append(ConnectError("it broke"))
     run(["anything"])
     assert capsys.readouterr().err == "error: it broke\n"
@@ -72,7 +72,7 @@ def test_full_disk_exits_with_3_and_a_hint(raising: list[BaseException], capsys:
 
 
 def test_unexpected_error_keeps_its_traceback(raising: list[BaseException]) -> None:
-    """What nobody foresaw is a bug, and its trace is what helps."""
+    """An unforeseen error is a bug, and its trace helps to find it."""
     raising.append(ValueError("a bug"))
     with pytest.raises(ValueError, match="a bug"):
         run(["anything"])
@@ -98,7 +98,7 @@ def test_misuse_is_bad_input_and_points_to_the_help(capsys: pytest.CaptureFixtur
 
 @pytest.mark.parametrize("name", list(COMMANDS))
 def test_every_command_has_a_help_page(capsys: pytest.CaptureFixture[str], name: str) -> None:
-    """The table of commands names nothing that is not there."""
+    """Every command in the table exists."""
     assert run([name, "--help"]) == ExitCode.OK
     assert f"hearth {name}" in capsys.readouterr().out
 

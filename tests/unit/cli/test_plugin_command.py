@@ -91,7 +91,7 @@ def test_list_rejects_bundles_that_the_worker_does_not_trust(
     assert "reason: its files have no hashes (plugin.trust is hashed)" in out
 
 
-def test_list_tells_why_a_candidate_is_rejected(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_list_shows_why_a_candidate_is_rejected(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Below the table each rejected candidate has its location, reason and hint."""
     broken = build.truncated(tmp_path)
     assert run(["plugins", "list", "--plugin-path", str(broken)]) == 0
@@ -130,7 +130,7 @@ def test_rejected_candidates_are_not_part_of_the_json_array(
 
 
 def test_missing_element_is_bad_input(bundles: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """A typing error in the path makes the exit code 2; what is there is listed all the same."""
+    """A mistyped path gives exit code 2; the elements that exist are listed."""
     assert run(["plugins", "list", "--plugin-path", f"{bundles},{tmp_path}/nowhere"]) == 2
     out = capsys.readouterr().out
     assert CLASS in out
@@ -161,7 +161,7 @@ def test_strict_fails_if_a_candidate_is_rejected(
 def test_second_bundle_with_the_same_class_and_version_is_reported(
     bundles: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """The one that nobody gets is named, and the one that is used."""
+    """The list names the unused bundle and the one that is used."""
     other = tmp_path / "greeting.zip"
     shutil.copy(build.packed("greeting_source"), other)
     first, second = sorted([str(other), f"{bundles}/greeting_source-1.1.zip"])

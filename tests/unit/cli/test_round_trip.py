@@ -33,7 +33,7 @@ def test_numbers_continue_after_the_lines_of_the_file(trip: RoundTrip) -> None:
 
 
 def test_complete_trip_is_verified_despite_earlier_lines(trip: RoundTrip) -> None:
-    """A line of an earlier run that arrives only now is none of this trip."""
+    """A late line of an earlier run does not count."""
     trip.sink.write_text(trip.sink.read_text() + "old 2\n")
     deliver(trip, 3, 4, 5)
     assert list(trip.wait()) == []

@@ -17,7 +17,7 @@ from hearth_api import ConnectError
 
 
 class RecordingHost(LocalHost):
-    """Keeps what it is asked, and answers with the states it was given."""
+    """Records requests, and answers with the given states."""
 
     def __init__(self, folder: Path) -> None:
         """Begin with an empty log."""
@@ -63,7 +63,7 @@ def stream() -> io.StringIO:
 
 @pytest.fixture
 def loop(tmp_path: Path, stream: io.StringIO) -> Loop:
-    """Provide a loop whose connector runs, on a host that only keeps what it is asked."""
+    """Provide a loop whose connector runs on a host that only records requests."""
     project = tmp_path / "project"
     (project / "src").mkdir(parents=True)
     (project / "src" / "code.py").write_text("1")
@@ -78,7 +78,7 @@ def loop(tmp_path: Path, stream: io.StringIO) -> Loop:
 
 
 def requests(loop: Loop) -> list[tuple[str, str]]:
-    """Return what the host was asked."""
+    """Return the requests to the host."""
     host = loop._host
     assert isinstance(host, RecordingHost)
     return host.requests
@@ -96,7 +96,7 @@ def test_nothing_happens_while_nothing_changes(loop: Loop, tmp_path: Path) -> No
 
 @pytest.mark.parametrize("name", ["src/code.py", "src/more.py", "a.properties"])
 def test_change_packs_the_project_again(name: str, loop: Loop, tmp_path: Path, stream: io.StringIO) -> None:
-    """Once for each; which file it was is told, and the host is told of another configuration alone."""
+    """Once per change, and names the file; only a changed configuration is sent to the host."""
     (tmp_path / "project" / name).write_text("name=a b\nconnector.class=Y\n")
     loop.look()
     loop.look()
@@ -106,7 +106,7 @@ def test_change_packs_the_project_again(name: str, loop: Loop, tmp_path: Path, s
 
 
 def test_error_is_shown_and_the_next_change_retries(loop: Loop, tmp_path: Path, stream: io.StringIO) -> None:
-    """Whoever edits makes some; what ran before goes on."""
+    """The connector continues to run as before the error."""
     loop.fault = ConnectError("no good", hint="mend it")
     (tmp_path / "project" / "src" / "code.py").write_text("2 2")
     loop.look()

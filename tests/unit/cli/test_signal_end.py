@@ -63,7 +63,7 @@ except KeyboardInterrupt:
 
 @pytest.mark.parametrize("command", ["host", "server"])
 def test_signal_does_not_interrupt_an_import(command: str, tmp_path: Path) -> None:
-    """A lock of the interpreter's would stay taken now and then, and all threads that import something stand still."""
+    """Otherwise a lock of the interpreter could stay taken, and block every thread that imports."""
     (tmp_path / "slow.py").write_text(SLOW)
     environ = {**os.environ, "PYTHONPATH": os.pathsep.join([str(tmp_path), *sys.path])}
     done = subprocess.run(
@@ -216,6 +216,6 @@ for delay in range(200):
 
 
 def test_signal_interrupts_a_main_thread_that_starts_to_wait() -> None:
-    """The interpreter looks for signals before it waits, and what comes in between wakes nobody."""
+    """The interpreter checks for signals before it waits, and a signal in between would not wake it."""
     environ = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
     subprocess.run([sys.executable, "-c", AT_ANY_MOMENT], env=environ, check=True, timeout=55)

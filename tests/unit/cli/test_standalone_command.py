@@ -41,7 +41,7 @@ class Command:
         return self.run_file(self.written(**changes), *more)
 
     def written(self, **changes: str | None) -> Path:
-        """Return the worker file with changed settings; underscores in keys stand for dots, None removes a key."""
+        """Return the worker file with changed settings; underscores in keys replace dots, None removes a key."""
         given = {key.replace("_", "."): value for key, value in changes.items()}
         settings = {key: value for key, value in {**self.settings, **given}.items() if value is not None}
         worker = self.folder / "worker.properties"
@@ -172,14 +172,14 @@ def test_file_of_a_distributed_host_is_recognized(command: Command, caplog: pyte
 
 
 def test_misspelled_required_key_gets_a_suggestion(command: Command) -> None:
-    """The key is missing because it is there under another name."""
+    """The required key is missing because its name is misspelled."""
     with pytest.raises(ConfigError) as caught:
         read_worker(command.written(bootstrap_servers=None, bootstrap_server="h:1"), STANDALONE)
     assert caught.value.hint == "unknown key 'bootstrap.server', did you mean 'bootstrap.servers'?"
 
 
 def test_client_key_is_not_reported_as_misspelled(command: Command) -> None:
-    """What may stand below a prefix is not held against another error."""
+    """Valid keys below a prefix are not part of another key's error."""
     keys = {"producer_security_protocol": "SSL", "key_converter_schemas_enable": "false", "spark_master": "local[2]"}
     with pytest.raises(ConfigError) as caught:
         read_worker(command.written(**keys, task_shutdown_graceful_timeout_ms="much"), STANDALONE)
@@ -189,7 +189,7 @@ def test_client_key_is_not_reported_as_misspelled(command: Command) -> None:
 def test_wrong_value_of_a_variable_is_not_shown(
     command: Command, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """It may be secret; a variable that nobody can tell is named, and so is what a provider refuses."""
+    """It may be secret. An unresolvable variable is named, and so is one that a provider refuses."""
     monkeypatch.setenv("HEARTH_SECRET", "geheim")
     changes = {"config_providers": "e", "config_providers_e_class": ENV, "client_id": "${x:y}"}
     with pytest.raises(ConfigError, match=r"value \$\{e:HEARTH_SECRET\} for configuration offset\.flush") as caught:
@@ -203,7 +203,7 @@ def test_wrong_value_of_a_variable_is_not_shown(
 def test_withheld_credentials_are_logged_by_name(
     command: Command, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """Somebody may come from a host where plugins saw them; who has said what they see knows."""
+    """Users may come from a host where plugins saw them. With `plugin.environment` set, nothing is logged."""
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "geheim")
     monkeypatch.setattr(os, "environ", {name: os.environ[name] for name in ("AWS_SECRET_ACCESS_KEY", "PATH", "HOME")})
     caplog.set_level("INFO")
@@ -235,7 +235,7 @@ def test_unusable_config_providers_cause_warnings(command: Command, caplog: pyte
 
 
 def test_host_does_not_import_libraries_of_tasks() -> None:
-    """The REST API is to answer at once: Arrow and Spark load behind it, the Kafka client beside it."""
+    """The REST API answers at once: Arrow and Spark load after it, the Kafka client in parallel."""
     program = (
         "import sys, hearth.cli.standalone_command\n"
         "print(sorted({'pyarrow', 'numpy', 'pyspark', 'py4j', 'confluent_kafka', 'orjson',"
@@ -253,7 +253,7 @@ def test_low_limit_of_open_files_is_an_error(command: Command) -> None:
 
 
 def test_offset_file_of_a_running_host_is_refused(command: Command) -> None:
-    """The second host is told who has it; exit code 3."""
+    """The error of the second host names the first; exit code 3."""
     claim = OffsetClaim(command.folder / "offsets")
     try:
         outcome = command.run()

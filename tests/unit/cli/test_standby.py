@@ -8,7 +8,7 @@ from hearth.cli.standby import PAUSE_SECONDS, WARM_SECONDS, Standby, wait_until_
 
 
 class Host:
-    """One whose cluster has leaders, and what it was told to begin."""
+    """A host in a cluster with a leader, and the standbys that it started."""
 
     def __init__(self) -> None:
         self.leads, self.present, self.is_ready = False, 7, True
@@ -21,14 +21,14 @@ class Host:
         return self.is_ready
 
     def look(self, times: int) -> list[int]:
-        """Look so many times, and return what was begun in all."""
+        """Look the given number of times; return all starts so far."""
         for _ in range(times):
             self.standby.look()
         return self.begun
 
 
 def test_standby_starts_once_per_leader() -> None:
-    """At once for the one that was there before, and a moment after another leads."""
+    """At once for the first leader, and a moment after a new one leads."""
     host = Host()
     assert host.look(3) == [7]
     host.present = 9
@@ -37,7 +37,7 @@ def test_standby_starts_once_per_leader() -> None:
 
 
 def test_frequent_leader_changes_start_no_standby() -> None:
-    """Nothing is begun for any of them."""
+    """No standby starts for a leader that is soon replaced."""
     host = Host()
     for host.present in range(5):
         host.look(1)
@@ -45,7 +45,7 @@ def test_frequent_leader_changes_start_no_standby() -> None:
 
 
 def test_failed_start_is_retried() -> None:
-    """Its JVM is starting, say."""
+    """The start fails while the JVM is still starting, for example."""
     host = Host()
     host.is_ready = False
     assert host.look(3) == []
@@ -69,7 +69,7 @@ def test_standby_starts_after_a_host_stops_leading() -> None:
 def test_starting_host_waits_until_warm_while_another_leads(
     warm_after: float, led_until: float, seconds: float
 ) -> None:
-    """Not when its Spark has started, nor where it is needed, nor for ever."""
+    """It stops waiting when its Spark has started, when no other host leads, or after a limit."""
     waited: list[float] = []
     wait_until_warm(lambda: sum(waited) >= warm_after, lambda: sum(waited) < led_until, waited.append)
     assert (sum(waited), set(waited) <= {PAUSE_SECONDS}) == (seconds, True)

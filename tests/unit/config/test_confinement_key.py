@@ -24,7 +24,7 @@ MACHINE = {
 
 
 def confinement(config: dict[str, str], **worker: str) -> Confinement:
-    """Return a connector's confinement; underscores in the worker's keys stand for dots."""
+    """Return a connector's confinement; underscores in the worker's keys replace dots."""
     told = {name.replace("_", "."): value for name, value in worker.items()}
     return StandaloneConfig({**MINIMAL, **ALLOWED, **told}).confinement(config)
 

@@ -12,7 +12,7 @@ from tests.unit.config.test_worker_key import MINIMAL
 
 
 def jvm(config: dict[str, str], **worker: str) -> Jvm:
-    """Return the JVM of a connector's plugins; underscores in the worker's keys stand for dots."""
+    """Return the JVM of a connector's plugins; underscores in the worker's keys replace dots."""
     told = {name.replace("_", "."): value for name, value in worker.items()}
     return StandaloneConfig({**MINIMAL, **told}).confinement(config).jvm
 

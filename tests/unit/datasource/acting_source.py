@@ -66,7 +66,7 @@ class Acknowledging(Connector):
 
 
 def acting_plan(folder: Path, task: int = 0, name: str = "Connector", **config: str) -> PluginPlan:
-    """Return the plan of a task of the source, which lies in the folder from then on."""
+    """Return the plan of a task of the source, which this call places in the folder."""
     (folder / "acting.py").write_text(SOURCE)
     environment = python_environment("acting", host(), (str(folder),))
     spec = PluginSpec("task", f"acting.{name}", f"acting:{name}", "1", "acting")

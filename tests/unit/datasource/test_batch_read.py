@@ -72,7 +72,7 @@ def test_each_task_is_a_partition_with_an_optional_limit(plan: Callable[..., dic
 
 
 def test_columns_are_typed_by_the_first_record(plan: Callable[..., dict[str, str]]) -> None:
-    """Where nobody has given a schema."""
+    """If the user gives no schema."""
     found = HearthDataSource(plan(last="3")).schema()
     assert tuple(found.names) == COLUMNS
     assert found["value"].dataType.simpleString() == "struct<id:int,name:string>"
@@ -80,14 +80,14 @@ def test_columns_are_typed_by_the_first_record(plan: Callable[..., dict[str, str
 
 
 def test_probe_polls_only_what_it_needs(plan: Callable[..., dict[str, str]], tmp_path: Path) -> None:
-    """What a probe polls nobody has: a source is asked for little of it, and is not waited for."""
+    """Polled records are lost to the read, so a probe polls few and does not wait."""
     stopped = tmp_path / "stopped"
     HearthDataSource(plan(last="1000", step="3", stopped=str(stopped))).schema()
     assert stopped.read_text() == "3"
 
 
 def test_probe_without_records_is_an_error(plan: Callable[..., dict[str, str]]) -> None:
-    """It is said what to do."""
+    """The error has the remedy."""
     with pytest.raises(DataSourceFailed, match=r"(?s)no record within 300 ms.*\.schema"):
         HearthDataSource({**plan(last="0"), "hearth.probe.ms": "300"}).schema()
 

@@ -58,7 +58,7 @@ def reader(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Make]:
 
 
 def processes(folder: Path) -> list[int]:
-    """Return the processes that have said where they are, each of a run, in their order."""
+    """Return the processes that have reported their place, in the order of their runs."""
     store = DirectoryStore(folder / "spool")
     names = sorted(path.name for path in (folder / "spool" / "task-0").glob("said-*"))
     found = [read_message(store, f"task-0/{name}", TaskReport) for name in names]
@@ -71,7 +71,7 @@ def newest(folder: Path) -> int:
 
 
 def children() -> list[int]:
-    """Return the processes of tasks that this one has begun."""
+    """Return the task processes that this process started."""
     found = []
     for path in Path("/proc").glob("[0-9]*"):
         with suppress(OSError):
@@ -82,7 +82,7 @@ def children() -> list[int]:
 
 
 def is_left(process: int) -> bool:
-    """Return whether anything of a process is there, if only what nobody has asked for its end."""
+    """Return whether a process still exists, also as a zombie."""
     return Path(f"/proc/{process}").exists()
 
 
@@ -221,7 +221,7 @@ def test_signal_handler_does_not_deadlock(reader: Make, tmp_path: Path) -> None:
     [("fail 20", "the source is broken"), pytest.param("die 20", "signal 9", marks=pytest.mark.long)],
 )
 def test_failed_task_fails_the_query_without_losing_records(reader: Make, trap: str, said: str) -> None:
-    """With the words that the task has; what was polled before comes to whoever begins the query again."""
+    """The query fails with the task's message; a restarted query reads what was polled before."""
     first = reader(last="50", trap=trap)
     end, seen = first.initialOffset(), list[int]()
     with pytest.raises(DataSourceFailed, match=said):

@@ -33,7 +33,7 @@ def used(tasks: KeptTasks[Task], key: str, seconds: float = 60.0) -> Task:
 
 
 def test_task_is_reused_under_its_key() -> None:
-    """And by nobody else."""
+    """No other key gets it."""
     tasks: KeptTasks[Task] = KeptTasks()
     first = used(tasks, "a")
     assert used(tasks, "a") is first
@@ -66,7 +66,7 @@ def test_task_in_use_is_not_closed() -> None:
 
 
 def test_failed_or_dead_task_is_not_reused() -> None:
-    """Its rows are written anew, by another one."""
+    """Another task writes its rows again."""
     tasks: KeptTasks[Task] = KeptTasks()
     with pytest.raises(ValueError, match="x"), tasks.using("a", Task, 60) as failed:
         raise ValueError("x")

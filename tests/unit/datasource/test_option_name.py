@@ -50,13 +50,13 @@ def test_aliases_get_the_case_of_their_list(tmp_path: Path) -> None:
 
 
 def test_undeclared_names_keep_their_case_in_json(tmp_path: Path) -> None:
-    """What is there in its own case is left as it is, also where a declared key differs by its case."""
+    """A name in its own case stays as it is, even if a declared key differs only in case."""
     text = json.dumps({"otherName": "x", "TOPICNAME": "y"})
     assert named(tmp_path, hearth__config=text) == {"connector.class": "CamelSink", "otherName": "x", "TOPICNAME": "y"}
 
 
 def test_keys_that_differ_only_in_case_are_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nobody guesses which was meant."""
+    """The data source does not guess."""
     monkeypatch.setitem(KEYS, SINK, ["topicName", "topicname"])
     with pytest.raises(ConfigError, match="topicname may be topicName or topicname") as caught:
         named(tmp_path, topicName="a")

@@ -22,7 +22,7 @@ class Source:
         self.has_ended = False
 
     def numbers(self) -> Generator[int, None, None]:
-        """Yield them, until told to stop."""
+        """Yield numbers until stopped."""
         try:
             for number in range(self._count):
                 self.threads.add(threading.get_ident())
@@ -41,7 +41,7 @@ class Source:
         return ReadAhead(self.numbers(), lambda _: 1, most, self.is_over.set)
 
     def has_made(self, count: int) -> bool:
-        """Return whether so many more come to be made; waits for that."""
+        """Wait for the given number of further items, and return whether they were made."""
         return all(self.made.acquire(timeout=TIMEOUT) for _ in range(count))
 
 
@@ -55,7 +55,7 @@ def test_items_arrive_in_order_from_one_thread() -> None:
 
 
 def test_read_ahead_is_limited_by_bytes() -> None:
-    """While nobody takes it; and one more for each that is taken."""
+    """While the consumer takes nothing; each item that it takes makes room for another."""
     source = Source(1000)
     taken = iter(source.ahead(5))
     assert next(taken) == 0

@@ -42,7 +42,7 @@ def test_row_without_a_value_column_becomes_the_value() -> None:
 
 
 def test_columns_become_parts_of_a_record() -> None:
-    """What says where a row was read from is left out."""
+    """The columns that say where a row was read from are left out."""
     schema = table(
         topic=TEXT, key=LONG, value=TEXT, timestamp=spark.TimestampType(), headers=spark.MapType(TEXT, TEXT),
         source_offset=TEXT, source_partition=TEXT, partition=spark.IntegerType(),

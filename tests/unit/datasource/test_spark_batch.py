@@ -36,7 +36,7 @@ def test_records_without_a_timestamp_get_the_time_of_their_batch() -> None:
 
 @pytest.mark.parametrize("timestamp_type", [TimestampType.CREATE_TIME, TimestampType.NO_TIMESTAMP_TYPE])
 def test_given_timestamp_is_kept(timestamp_type: TimestampType) -> None:
-    """Also before 1970, and none where there is none."""
+    """Also one before 1970, and a null stays null."""
     given = batch(timestamp_type, timestamp=pa.array([-1, None], pa.int64()))
     made = SparkBatches(SCHEMA).convert(given)
     expected = dt.datetime(1969, 12, 31, 23, 59, 59, 999_000, tzinfo=dt.timezone.utc)

@@ -72,7 +72,7 @@ def held(value: Struct, field: Field) -> Any:
 
 
 def shown(rows: list[Any]) -> str:
-    """Return rows as text: a number that is none equals nothing else."""
+    """Return rows as text, because NaN equals nothing."""
     return repr(rows).replace("zoneinfo.ZoneInfo(key='UTC')", "datetime.timezone.utc").replace(", fold=1", "")
 
 
@@ -143,7 +143,7 @@ def test_structs_are_narrower_or_wider_as_the_dataframe_has_them() -> None:
      (Decimal.schema(2), pa.decimal128(38, 3)), (INT64_SCHEMA, pa.float64()), (Timestamp.SCHEMA, pa.string())],
 )  # fmt: skip
 def test_lossy_conversion_is_an_error(schema: Schema | None, target: Any) -> None:
-    """Both types are said, and what to do."""
+    """The error names both types and the remedy."""
     with pytest.raises(ColumnMismatch, match=str(target).split("(")[0]) as raised:
         converted(schema, pa.nulls(1, arrow_type(schema)), target)
     assert ".schema" in str(raised.value.hint)

@@ -34,14 +34,14 @@ LARGE = 1_000_000
 
 
 def opened(root: Path, seconds: float = 0) -> Spool:
-    """Return the spool in a directory, with a run of three tasks begun."""
+    """Return the spool in a directory, after a run of three tasks has started."""
     spool = Spool.open(DirectoryStore(root), seconds)
     spool.begin(range(3), is_read=True)
     return spool
 
 
 def sealed(root: Path, task: int, number: int, run: int, rows: list[int], positions: dict[str, str | None]) -> Segment:
-    """Write a segment of some run of a task, as somebody elsewhere does."""
+    """Write a segment of any run of a task, as another process does."""
     writer = SegmentWriter(DirectoryStore(root), task, number, run, SCHEMA)
     writer.add([pa.record_batch([pa.array(rows, pa.int64())], schema=SCHEMA)], len(rows), positions)
     return writer.seal()
@@ -63,7 +63,7 @@ def values(spool: Spool, segments: list[Segment]) -> list[int]:
 
 @dataclass
 class Writer:
-    """A run of a task: it goes on where the spool stood when it was begun, whoever has been begun since."""
+    """A run of a task, which continues from the spool's state at its start, whatever runs start later."""
 
     task: int
     run: int
@@ -82,9 +82,9 @@ class Writer:
 
 
 class SpoolMachine(RuleBasedStateMachine):
-    """Tasks seal, are lost and begun again, Spark plans and commits, and all of it ends at any moment.
+    """Tasks seal segments, are lost and restart, Spark plans and commits, and the read ends at any moment.
 
-    Nothing that was begun ever stops: also who was replaced writes on, in the folder of whom it was replaced by.
+    No started run ever stops: a replaced one continues to write, in the folder of its successor.
     """
 
     @initialize(tasks=st.integers(1, PARTITIONS))
@@ -100,13 +100,13 @@ class SpoolMachine(RuleBasedStateMachine):
         self.begin_tasks(tasks)
 
     def begin_tasks(self, tasks: int) -> None:
-        """Begin a read, which shares the source out among its tasks."""
+        """Start a read, which splits the source among its tasks."""
         self.tasks = tasks
         run = self.spool.begin(range(tasks), is_read=True)
         self.writers += [self.writer(task, run) for task in range(tasks)]
 
     def writer(self, task: int, run: int) -> Writer:
-        """Begin a task behind what counts."""
+        """Start a task after the last segment that counts."""
         partitions = [each for each in range(PARTITIONS) if each % self.tasks == task]
         offsets = offsets_at(self.spool.positions(), [{"p": each} for each in partitions])
         at = {each: 0 if offset is None else offset["at"] for each, offset in zip(partitions, offsets)}
@@ -114,7 +114,7 @@ class SpoolMachine(RuleBasedStateMachine):
 
     @rule(data=st.data(), rows=st.integers(0, 3))
     def write(self, data: Any, rows: int) -> None:
-        """Whoever was begun seals a segment: the last ones mostly, and those that should be over."""
+        """A started run seals a segment: usually a current one, sometimes a replaced one."""
         count = len(self.writers)
         writer = self.writers[
             data.draw(st.one_of(st.integers(max(0, count - self.tasks), count - 1), st.integers(0, count - 1)))
@@ -123,7 +123,7 @@ class SpoolMachine(RuleBasedStateMachine):
 
     @rule()
     def look(self) -> None:
-        """The read takes note of segments: all that the last run of each task has sealed."""
+        """The read sees all segments that the last run of each task has sealed."""
         while not self.spool.look():
             pass
         for task in range(self.tasks):
@@ -132,13 +132,13 @@ class SpoolMachine(RuleBasedStateMachine):
 
     @rule(data=st.data())
     def lose(self, data: Any) -> None:
-        """A task is taken for lost, which it need not be, and begun again."""
+        """Restart a task that counts as lost, even if it is not."""
         task = data.draw(st.integers(0, self.tasks - 1))
         self.writers.append(self.writer(task, self.spool.begin([task])))
 
     @rule(task=st.integers(0, PARTITIONS - 1))
     def leave_half(self, task: int) -> None:
-        """A process ends while it writes: nobody ever sees that."""
+        """A process ends while it writes: the partial segment is never visible."""
         writer = SegmentWriter(DirectoryStore(self.root), task, self.spool.last(task) + 1, 1, SCHEMA)
         writer.add([pa.record_batch([pa.array([-1])], schema=SCHEMA)], 1, {"x": "{}"})
         writer._file.close()
@@ -160,7 +160,7 @@ class SpoolMachine(RuleBasedStateMachine):
 
     @rule(tasks=st.integers(1, PARTITIONS))
     def restart(self, tasks: int) -> None:
-        """The read ends, and another one begins, with another number of tasks maybe."""
+        """The read ends, and another one starts, possibly with another number of tasks."""
         self.spool.close()
         self.spool = Spool.open(DirectoryStore(self.root), 0)
         self.spool.check(self.planned)
@@ -169,7 +169,7 @@ class SpoolMachine(RuleBasedStateMachine):
 
     @invariant()
     def each_row_counts_once(self) -> None:
-        """Of each partition the first so many, each once; a micro-batch is the same whenever it is planned."""
+        """Each row of a partition counts once, without a gap; a micro-batch is the same whenever it is planned."""
         there = values(self.spool, self.spool.behind(self.committed))
         found: dict[int, list[int]] = {each: [] for each in range(PARTITIONS)}
         for row in chain(self.delivered, there):
@@ -194,7 +194,7 @@ TestSpool.settings = settings(max_examples=40, stateful_step_count=30, deadline=
 
 
 def test_position_of_the_later_run_wins(tmp_path: Path) -> None:
-    """Tasks may share their source out anew: a number of another task's says nothing."""
+    """Tasks may split the source differently each time: the number of another task's segment does not matter."""
     first = opened(tmp_path)
     for at in (1, 2, 3):
         seal(first, tmp_path, 0, [at], {partition_key({"p": 1}): f'{{"at":{at}}}'})
@@ -221,7 +221,7 @@ def _hold(path: str, ready: Any) -> None:
 
 
 def test_second_query_on_a_spool_is_refused(tmp_path: Path) -> None:
-    """The second is told who has it, and one whose process has ended has it no longer."""
+    """The error names the owner; a spool whose owner has ended is free."""
     context = multiprocessing.get_context("spawn")
     ready = context.Event()
     other = context.Process(target=_hold, args=[str(tmp_path), ready])
@@ -278,7 +278,7 @@ def test_checkpoint_of_another_state_is_an_error(tmp_path: Path) -> None:
 
 
 def test_other_directory_is_refused_and_unchanged(tmp_path: Path) -> None:
-    """A directory with something else in it is not begun as one; nor is a file."""
+    """A directory with other content does not become a spool, and neither does a file."""
     (tmp_path / "mine.txt").write_text("x")
     with pytest.raises(ConfigError, match=r"mine\.txt"):
         Spool.open(DirectoryStore(tmp_path), 0)
@@ -318,7 +318,7 @@ def test_stored_spool_of_this_format_can_be_read(tmp_path: Path) -> None:
 
 
 def test_spool_of_another_format_is_refused_and_unchanged(tmp_path: Path) -> None:
-    """Who knows it may go on with it."""
+    """A version that knows the format can continue with it."""
     told = json.dumps({"id": "x", "format": FORMAT + 1})
     (tmp_path / "spool.json").write_text(told)
     with pytest.raises(SpoolDamaged, match=f"has format {FORMAT + 1}, this Hearth supports {FORMAT}") as raised:

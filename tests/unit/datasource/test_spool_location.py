@@ -56,7 +56,7 @@ def test_published_draft_is_complete(store: SpoolStore) -> None:
 
 
 def test_missing_file_is_none(store: SpoolStore) -> None:
-    """No error: tasks look for what may come."""
+    """It is not an error: tasks look for files that may appear later."""
     store.lock(0)()
     assert store.read("none") is None
     assert store.end("task-9/none", 3) is None
@@ -74,7 +74,7 @@ def test_directory_may_be_a_path_or_a_file_address(tmp_path: Path, monkeypatch: 
 
 @pytest.mark.parametrize("address", ["ftp://there/spool", "https://there/spool"])
 def test_file_system_without_atomic_creation_is_refused(address: str) -> None:
-    """Told with what is."""
+    """The error names the file systems that are supported."""
     with pytest.raises(ConfigError, match=r"hearth\.spool.*create files atomically"):
         spool_store(address)
 

@@ -162,7 +162,7 @@ def test_tasks_have_their_own_positions(reader: Make) -> None:
 
 @pytest.mark.parametrize(("trap", "said"), [("fail 20", "the source is broken"), ("die 20", "signal 9")])
 def test_failed_task_fails_the_query_without_losing_records(reader: Make, trap: str, said: str) -> None:
-    """What was polled before comes to whoever begins the query again."""
+    """A restarted query reads what was polled before."""
     first = reader(last="50", trap=trap)
     end: Any = first.initialOffset()
     seen: list[int] = []
@@ -203,7 +203,7 @@ def test_spool_of_another_checkpoint_is_an_error(reader: Make, tmp_path: Path) -
 
 
 def test_missing_spool_option_is_an_error(reader: Make) -> None:
-    """Spark tells nobody where the checkpoint is."""
+    """Spark does not tell data sources where the checkpoint is."""
     with pytest.raises(DataSourceFailed, match=r"hearth\.spool"):
         HearthStreamReader({"connector.class": "x"}, SCHEMA).initialOffset()
 
@@ -214,7 +214,7 @@ def test_copy_for_executors_has_no_options(reader: Make) -> None:
 
 
 def test_small_segments_are_read_together() -> None:
-    """Those without rows by nobody."""
+    """Segments without rows are not read."""
     sizes = [0, 10, 499_990, 1, 0, 500_000, 3]
     segments = [Segment(0, number, 1, size, size, 0) for number, size in enumerate(sizes)]
     parts = packed(segments, "s")

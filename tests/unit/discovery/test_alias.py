@@ -79,7 +79,7 @@ def test_versions_and_types_of_one_class_share_their_aliases() -> None:
 
 @given(st.lists(st.tuples(st.sampled_from("abc"), st.sampled_from(["X", "XConnector", "Y", "Y$X"])), max_size=8))
 def test_every_alias_belongs_to_exactly_one_class(names: list[tuple[str, str]]) -> None:
-    """An alias is kept exactly when one class wants it."""
+    """An alias is kept exactly if one class has it."""
     declarations = [_plugin(f"{package}.{name}") for package, name in names]
     wants: dict[str, set[str]] = {}
     for each in declarations:

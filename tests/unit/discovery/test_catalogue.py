@@ -76,13 +76,13 @@ def test_plugin_of_another_type_is_not_found(catalogue: Catalogue) -> None:
 
 
 def test_latest_version_is_found() -> None:
-    """Of several versions of a class the latest by Maven's order is meant, and all are listed."""
+    """Of several versions of a class, a lookup returns the latest by Maven's order; all are listed."""
     found = Catalogue([_plugin("a.B", version=each, location=each) for each in ("1.9", "1.10", "1.10-rc1")])
     assert found.find("a.B").version == "1.10"
     assert found.versions("a.B") == ["1.9", "1.10-rc1", "1.10"]
 
 
-def test_bundle_goes_before_the_class_path_at_equal_versions() -> None:
+def test_bundle_precedes_the_class_path_at_equal_versions() -> None:
     """What a user drops into plugin.path wins over what came with the host, unless it is older."""
     bundle = discover([build.packed("greeting_source")], include_host=False).plugins[0]
     installed = Plugin(bundle.class_name, SOURCE, bundle.version, (), CLASSPATH, bundle.reference)

@@ -1,4 +1,4 @@
-"""What distributions say of themselves is read from wheels and from installed packages alike."""
+"""Metadata of distributions is the same from wheels and from installed packages."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ def _metadata(location: Path) -> CoreMetadata:
     return found
 
 
-def test_wheels_and_installed_packages_say_the_same(tmp_path: Path) -> None:
-    """Only where it was read tells them apart."""
+def test_wheels_and_installed_packages_have_equal_metadata(tmp_path: Path) -> None:
+    """Only the location differs."""
     wheel = _metadata(build.plain_wheel(tmp_path, "demo", groups=POINTS))
     site = _metadata(build.site(tmp_path / "site", "demo", groups=POINTS))
     assert (wheel.name, wheel.version) == (site.name, site.version) == ("demo", "1.0")
@@ -46,7 +46,7 @@ def test_requirements_are_read_and_malformed_ones_passed_by(tmp_path: Path) -> N
     ],
 )  # fmt: skip
 def test_licence_is_an_expression_or_a_name(lines: str, licence: str, is_expression: bool, tmp_path: Path) -> None:
-    """Whole texts are no names; what stands in classifiers counts where nothing else does."""
+    """A whole licence text is not a name; classifiers count only if there is nothing else."""
     build.site(tmp_path, "demo", groups=POINTS)
     with (tmp_path / "demo-1.0.dist-info" / "METADATA").open("a") as file:
         file.write(lines)

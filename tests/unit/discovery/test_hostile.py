@@ -49,7 +49,7 @@ FIRST, LAST = "org.example.greeting.GreetingSourceConnector", "org.example.Last"
 
 @dataclass(frozen=True)
 class PluginPath:
-    """A directory in which everything hostile lies between two healthy wheels."""
+    """A directory with all hostile bundles between two healthy wheels."""
 
     folder: Path
     hostile: dict[str, Path]
@@ -197,8 +197,8 @@ def test_a_wheel_that_unpacks_to_far_more_never_reaches_an_installer(tmp_path: P
 
 
 @pytest.mark.parametrize("says", [300, 100_000])
-def test_a_wheel_that_says_little_never_reaches_an_installer(says: int, tmp_path: Path) -> None:
-    """A file that goes on behind the size it declares would be written before an installer notices."""
+def test_a_wheel_that_declares_a_false_size_never_reaches_an_installer(says: int, tmp_path: Path) -> None:
+    """A file that is longer than its declared size would be written before an installer notices."""
     wheel = build.plain_wheel(tmp_path, "demo", groups={"hearth.converters": {"a.B": "demo:B"}})
     bundle = read_bundle(wheel, partial(DirectoryTree, tmp_path))
     wheel.write_bytes(zip_of(("demo.py", deflated(1 << 30)), method=8, size=says, crc=zlib.crc32(bytes(says))))

@@ -16,7 +16,7 @@ def _names(*elements: Path) -> list[str]:
 
 
 def test_plugin_path_is_a_comma_list_of_paths_made_absolute(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """Blanks around commas do not count, an empty element is none, a relative one starts here."""
+    """Blanks around commas and empty elements are ignored; a relative path starts at the working directory."""
     monkeypatch.chdir(tmp_path)
     assert split_plugin_path(" /a/b , c,, ") == [Path("/a/b"), tmp_path / "c"]
     assert split_plugin_path("") == []

@@ -171,7 +171,7 @@ def _venv(folder: Path, python: str = "3.11.7") -> Path:
 
 @pytest.mark.parametrize("make", [_venv, _link_to(_venv)])
 def test_virtual_environment_is_a_bundle_for_its_python(make: Callable[[Path], Path], tmp_path: Path) -> None:
-    """What pip installed into it can be used where it lies; another Python could not load what is compiled."""
+    """Its packages are used in place; another Python could not load the compiled ones."""
     location = make(tmp_path)
     bundle = read(location)
     assert isinstance(bundle, PythonBundle), bundle

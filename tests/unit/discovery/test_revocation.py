@@ -1,4 +1,4 @@
-"""What is on a list of the worker's is turned away, from when it is there, and says why."""
+"""A revoked bundle is rejected with the reason as soon as the list names it."""
 
 from __future__ import annotations
 

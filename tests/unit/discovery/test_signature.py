@@ -128,7 +128,7 @@ def test_altered_bundle_is_refused(
 
 
 def test_bundle_that_is_exchanged_while_it_is_read_is_refused(folder: Path, tmp_path: Path) -> None:
-    """What is signed has to be what was read, not what lies there a moment later."""
+    """The signature must match the content that was read, not the file a moment later."""
     place = tmp_path / "bundle.zip"
     shutil.copy(build.packed("greeting_transform"), place)
     before = bundle_at(place)

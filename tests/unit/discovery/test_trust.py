@@ -64,7 +64,7 @@ def test_lock_has_hashes_as_well(folder: Path) -> None:
 
 
 def test_a_bundle_that_replaces_an_admitted_one_is_checked_again(folder: Path, tmp_path: Path) -> None:
-    """By what lies there, not by its name."""
+    """By its content, not by its name."""
     trust = Trust(SIGNED, [str(folder / "key.pub")])
     place = tmp_path / "bundle.zip"
     shutil.copy(folder / "signed.zip", place)

@@ -113,7 +113,7 @@ def test_keys_of_the_public_sigstore_need_a_place(
 def test_bytes_that_are_no_sigstore_bundle_prove_nothing(
     signature: str, folder: Path, trusting: Callable[..., Path], tmp_path: Path
 ) -> None:
-    """Whatever the library makes of them."""
+    """Whatever error the library raises."""
     shutil.unpack_archive(folder / "signed.zip", tmp_path)
     path = tmp_path / "hearth-signature.json"
     members = json.loads(path.read_text())
@@ -151,8 +151,8 @@ def test_signature_of_another_bundle_proves_nothing(
         ('{"identity": "a", "issuer": "b", "trust_config": "trusted.json"}', "holds no keys of a Sigstore"),
     ],
 )
-def test_file_that_says_it_wrong_is_refused(members: str, words: str, tmp_path: Path) -> None:
-    """A misspelt member would otherwise admit everybody or nobody."""
+def test_invalid_identity_file_is_refused(members: str, words: str, tmp_path: Path) -> None:
+    """A misspelled member would otherwise trust everybody or nobody."""
     path = tmp_path / "trusted.json"
     path.write_text(members)
     with pytest.raises(ConfigError, match=words) as raised:

@@ -79,7 +79,7 @@ def test_order_is_consistent(first: str, second: str, third: str) -> None:
 
 
 @pytest.mark.parametrize("version", ["1²", "²", "1.0-①", "٣.1", "1" * 200, "1-" * 99 + "1"])
-def test_whatever_a_bundle_calls_its_version_has_a_place(version: str) -> None:
-    """Digits that are none to ``int``, other scripts' digits, numbers and nesting as long as a name may be."""
+def test_every_version_text_can_be_ordered(version: str) -> None:
+    """Digits that ``int`` refuses, digits of other scripts, and numbers and nesting as long as a name may be."""
     assert compare(version, version) == 0
     assert compare(version, "1.0") == -compare("1.0", version)

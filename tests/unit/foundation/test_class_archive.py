@@ -15,7 +15,7 @@ REHEARSAL = ["rehearse"]
 
 
 class Programs:
-    """Notes the programs that are run, each of which writes an archive and ends as told."""
+    """Records the programs that run; each writes an archive and ends with the given status."""
 
     def __init__(self, error: Exception | None = None) -> None:
         self.commands: list[list[str]] = []
@@ -88,7 +88,7 @@ def test_archive_of_a_failed_warm_up_is_removed(java: Path, monkeypatch: pytest.
 
 
 def test_outdated_archives_are_removed(java: Path, tmp_path: Path) -> None:
-    """They are 50 MB and more, and environments and Javas come and go; that of another Spark which is there stays."""
+    """Each takes 50 MB or more. The archive of another installed Spark stays."""
     gone, replaced, other, newest = (tmp_path / name for name in ("gone", "replaced", "other", "newest"))
     for each in (gone, replaced, other, newest):
         each.mkdir()
@@ -115,7 +115,7 @@ def test_java_maps_archives_where_they_were_made_for(tmp_path: Path, monkeypatch
 
 
 def test_java_ignores_an_invalid_archive(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whatever lies there, it says nothing of it."""
+    """Java prints nothing about it."""
     monkeypatch.setenv("HEARTH_HOME", str(tmp_path))
     java = find_java().executable
     archive = ClassArchive(java, [])

@@ -19,7 +19,7 @@ def test_what_is_returned_is_the_result() -> None:
 
 @pytest.mark.parametrize("error", [ValueError("wrong"), SystemExit(3), KeyboardInterrupt()])
 def test_any_exception_completes_the_future(error: BaseException) -> None:
-    """It would be nobody's on the thread that does it."""
+    """On the thread that runs the function nothing would handle it."""
 
     def fail() -> None:
         raise error

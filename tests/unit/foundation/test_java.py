@@ -35,8 +35,8 @@ def test_first_java_on_path_is_used(tmp_path: Path) -> None:
     assert (java.executable, java.version) == (first, 21)
 
 
-def test_version_is_asked_of_the_program_when_no_file_tells_it(tmp_path: Path) -> None:
-    """A launcher script such as jenv's has no release file beside it."""
+def test_version_comes_from_the_program_without_a_release_file(tmp_path: Path) -> None:
+    """A launcher script such as jenv's has no release file next to it."""
     program = _java(tmp_path, banner='openjdk version "18.0.1" 2022-04-19')
     assert find_java({"PATH": str(program.parent)}).version == 18
 
@@ -74,7 +74,7 @@ def test_program_that_is_no_java_is_refused(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "expected"), [("17.0.15", 17), ("21", 21), ("1.8.0", 8), ("25.0.1", 25), ("11.0.2", 11)]
 )
-def test_feature_version_is_the_number_people_say(text: str, expected: int) -> None:
+def test_feature_version_is_the_common_number(text: str, expected: int) -> None:
     """1.8 is Java 8, everything later is its first number."""
     assert feature_version(text) == expected
 

@@ -24,7 +24,7 @@ def test_functions_run_on_one_thread() -> None:
 
 
 def test_a_forked_child_has_a_thread_of_its_own() -> None:
-    """That of its parent is not there, and nobody would ever do what it is asked for."""
+    """The parent's thread does not exist in the child, so nothing would run the child's calls."""
     program = (
         "import os\n"
         "from hearth.foundation.lasting_thread import on_lasting_thread\n"

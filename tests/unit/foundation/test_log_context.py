@@ -21,7 +21,7 @@ def test_labels_are_kafka_connects() -> None:
 
 
 def test_thread_logs_with_its_context(caplog: pytest.LogCaptureFixture) -> None:
-    """Inner ones first, nobody afterwards, and no other thread."""
+    """The inner context counts; after its end, and on other threads, there is none."""
     labels: list[str | None] = []
 
     def note(record: logging.LogRecord) -> bool:

@@ -38,7 +38,7 @@ def written(format_: str, *lines: tuple[LogLine, str | None]) -> str:
 
 @pytest.mark.usefixtures("berlin", "own_log")
 def test_text_is_kafka_connects_with_a_zone() -> None:
-    """What could steer a terminal is spelled out, and whom nobody is named for has no brackets."""
+    """Control characters are escaped, and a line without context has no brackets."""
     text = written("text", (LINE, "orders|task-0"), (LogLine("INFO", "l", "x", 0), None))
     assert text == (
         "[2026-01-01 14:05:09,123+0100] WARN [orders|task-0] what (my.logger)\nwas\\x1b[2J said\n"

@@ -14,7 +14,7 @@ pytestmark = pytest.mark.usefixtures("restored_levels")
 
 
 class Child:
-    """A process that notes what it is told."""
+    """A process that records its levels."""
 
     def __init__(self) -> None:
         self.told: list[dict[str, str]] = []
@@ -31,7 +31,7 @@ def own() -> Levels:
 
 
 def test_level_is_set_here_and_in_listeners(own: Levels) -> None:
-    """A process that comes later is told what was set before; one that is gone is told nothing."""
+    """A later process receives the levels that were set before; one that has ended receives none."""
     child, gone = Child(), Child()
     own.tell(child)
     own.tell(gone)
@@ -66,7 +66,7 @@ def test_last_modified_is_set_only_for_changed_loggers(own: Levels) -> None:
 
 
 def test_adopted_levels_are_passed_on_once(own: Levels) -> None:
-    """Once: what is known already is told to nobody, or two that tell each other would never end."""
+    """Known levels are not passed on, or two processes that inform each other would never stop."""
     child = Child()
     own.tell(child)
     own.take({"lvl": "DEBUG"})

@@ -19,7 +19,7 @@ class Log:
         self.repeats = Repeats(lambda: self.now)
 
     def say(self, text: str, *arguments: object, logger: str = "l", level: int = logging.INFO) -> str | None:
-        """Say something; returns what is told of it."""
+        """Log a message; return the line that is logged, if any."""
         raised = sys.exc_info() if sys.exc_info()[0] else None
         record = logging.LogRecord(logger, level, "", 0, text, arguments, raised)
         return logging.Formatter().format(record) if self.repeats.filter(record) else None
@@ -32,7 +32,7 @@ def log() -> Log:
 
 
 def test_repeated_line_is_limited_and_counted(log: Log) -> None:
-    """A worker with a wrong broker said the same 2,282 times a minute."""
+    """A worker with a wrong broker logged the same line 2,282 times a minute."""
     told = [log.say("no %s", "broker") for _ in range(2_282)]
     assert told[: MOST - 1] == ["no broker"] * (MOST - 1)
     assert told[MOST - 1] == f"no broker ({MOST} times within 60 s, further ones are only counted)"
@@ -53,7 +53,7 @@ def test_different_lines_are_logged(log: Log) -> None:
 
 
 def test_client_lines_that_differ_in_numbers_are_repeats(log: Log) -> None:
-    """How many milliseconds ago, and how often it has not said it."""
+    """Such as the milliseconds that passed and the number of suppressed lines."""
     told = [log.say(f"connect refused (after {each}ms)", logger="librdkafka.producer") for each in range(100)]
     assert [each for each in told if each is not None] == [
         "connect refused (after 0ms)",
@@ -64,7 +64,7 @@ def test_client_lines_that_differ_in_numbers_are_repeats(log: Log) -> None:
 
 
 def test_note_precedes_the_trace(log: Log) -> None:
-    """Which is told once, as it was."""
+    """The trace is logged once and unchanged."""
     told: list[str | None] = []
     for _ in range(MOST):
         try:

@@ -31,7 +31,7 @@ def jvm() -> Iterator[Any]:
 
 
 def read_by_java(jvm: Any, data: bytes) -> dict[str, str] | None:
-    """Return what java.util.Properties makes of the bytes, None when it refuses them."""
+    """Return how java.util.Properties reads the bytes, None if it refuses them."""
     properties = jvm.java.util.Properties()
     try:
         properties.load(jvm.java.io.ByteArrayInputStream(data))
@@ -43,7 +43,7 @@ def read_by_java(jvm: Any, data: bytes) -> dict[str, str] | None:
 
 
 def read_here(data: bytes) -> dict[str, str] | None:
-    """Return what Hearth makes of the bytes, None when it refuses them."""
+    """Return how Hearth reads the bytes, None if it refuses them."""
     try:
         return parse(data)
     except ConfigError:

@@ -20,7 +20,7 @@ class Screen(io.StringIO):
 
 
 class Pipe(io.StringIO):
-    """A stream that is none, of an old encoding."""
+    """A stream with an old encoding that is not a terminal."""
 
     encoding = "ascii"
 
@@ -66,8 +66,8 @@ def test_no_color_is_respected(monkeypatch: pytest.MonkeyPatch) -> None:
     assert stream.getvalue() == "Hearth\n"
 
 
-def test_step_that_fails_says_so_and_raises() -> None:
-    """The error itself is told by whoever catches it."""
+def test_failed_step_is_marked_and_raises() -> None:
+    """The caller prints the error itself."""
     stream = Screen()
 
     def fail() -> None:
@@ -96,7 +96,7 @@ def test_control_characters_are_escaped(text: str, shown: str) -> None:
 
 
 def test_a_line_stays_a_line() -> None:
-    """Where one line is meant, breaks are spelled out as well."""
+    """In a single line, line breaks are escaped as well."""
     assert printable("a\nb", keep="") == "a\\nb"
 
 

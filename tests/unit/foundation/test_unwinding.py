@@ -83,7 +83,7 @@ while True: time.sleep(0.01)
 
 
 def test_a_temporary_directory_is_removed_as_a_whole(tmp_path: Path) -> None:
-    """What was removed in part would be nobody's."""
+    """No process would remove the rest of a partly removed one."""
     ended = run(REMOVAL, tmp_path)
     assert ended.returncode == 7
     assert not Path(ended.stdout.strip()).exists()

@@ -36,7 +36,7 @@ def test_relative_xdg_path_is_ignored(monkeypatch: pytest.MonkeyPatch, tmp_path:
 
 
 def test_created_directories_are_private(tmp_path: Path) -> None:
-    """Also in the directories above it, whatever the umask; one that is there stays as it is."""
+    """Also their new parents, whatever the umask; an existing one keeps its mode."""
     tmp_path.chmod(0o777)
     before = os.umask(0)
     try:

@@ -82,7 +82,7 @@ def test_day_has_no_time() -> None:
 
 
 @pytest.mark.parametrize("millis", [-1, 86_400_000])
-def test_time_lies_within_a_day(millis: int) -> None:
+def test_time_is_within_a_day(millis: int) -> None:
     """A time of day is less than a day."""
     with pytest.raises(DataError, match="greater than 0 and less than 86400000"):
         Time.to_logical(Time.SCHEMA, millis)

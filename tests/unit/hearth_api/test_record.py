@@ -55,7 +55,7 @@ def test_sink_record_remembers_where_it_was_read() -> None:
     assert (changed.original_kafka_offset, changed.timestamp_type) == (7, TimestampType.CREATE_TIME)
 
 
-def test_headers_appear_when_asked_for() -> None:
+def test_headers_are_created_on_first_access() -> None:
     """A record creates its Headers on first access."""
     record = SourceRecord(None, None, "t")
     assert not record.has_headers

@@ -41,7 +41,7 @@ SCHEMA = (
 )
 
 
-def test_defaults_stand_in_only_for_get() -> None:
+def test_only_get_applies_defaults() -> None:
     """`get` applies the default of a field, the other getters do not."""
     struct = Struct(SCHEMA)
     assert struct.get("a") == 4
@@ -180,7 +180,7 @@ def test_typed_getters_return_what_was_put() -> None:
         assert getattr(struct.put(name, value), f"get_{name}")(name) == value
 
 
-def test_validation_asks_for_values_without_default() -> None:
+def test_validation_requires_values_without_default() -> None:
     """A struct is complete if every field has a value, is optional or has a default."""
     with pytest.raises(DataError, match='null used for required field: "c"'):
         Struct(SCHEMA).validate()

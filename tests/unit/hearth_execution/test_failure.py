@@ -78,7 +78,7 @@ def raised(error: Exception) -> Exception:
         (ValueError("x"), "plugin"),
     ],
 )
-def test_kind_says_what_the_caller_may_do(error: Exception, kind: str) -> None:
+def test_kind_follows_the_class_of_the_error(error: Exception, kind: str) -> None:
     """Derived classes count as their base class; unknown ones are failures of the plugin."""
     assert ErrorInfo.of(error).kind == kind
 
@@ -107,7 +107,7 @@ def test_description_keeps_class_text_and_trace() -> None:
         (Misnamed("x"), f"{__name__}.Misnamed"),
     ],
 )
-def test_error_goes_by_the_name_of_its_counterpart_in_kafka_connect(error: Exception, name: str) -> None:
+def test_error_has_the_name_of_its_counterpart_in_kafka_connect(error: Exception, name: str) -> None:
     """Readers of dead letters route by these names; a class without a counterpart keeps its own."""
     info = ErrorInfo.of(raised(error))
     assert info.class_name == name
@@ -173,7 +173,7 @@ def test_exception_without_words_is_still_described() -> None:
     assert info.message == ""
 
 
-def test_description_goes_through_json_unchanged() -> None:
+def test_description_round_trips_through_json() -> None:
     """Reading returns what was written; missing members are empty, as later versions may omit some."""
     info = ErrorInfo.of(raised(DataError("x")))
     assert ErrorInfo.from_json(json.loads(json.dumps(info.to_json()))) == info

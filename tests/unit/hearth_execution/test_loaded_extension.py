@@ -48,7 +48,7 @@ class Gate(RestExtension):
 
 
 def test_extension_is_configured_registered_called_and_closed(capsys: pytest.CaptureFixture[str]) -> None:
-    """The first filter with a response wins; an extension that fails to close harms nobody."""
+    """The first filter with a response wins; an extension that fails to close affects no other."""
     heard.clear()
     state = NoState()
     loaded = LoadedExtension(HERE + "Gate", {"a": "1"}, state)

@@ -148,7 +148,7 @@ def marked(parts: Sequence[Batch]) -> Outcome:
 
 
 def test_chain_passes_each_result_to_the_next_step() -> None:
-    """The whole result of a step goes on; failures accumulate; empty batches are dropped."""
+    """The whole result of a step is passed on; failures accumulate; empty batches are dropped."""
     seen: list[list[list[tuple[int, str]]]] = []
 
     def split(parts: Sequence[Batch]) -> Outcome:

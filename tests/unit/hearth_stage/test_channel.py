@@ -352,7 +352,7 @@ def test_reply_that_cannot_be_read_fails_its_call() -> None:
         channel.close()
 
 
-def test_calls_look_as_the_specification_says() -> None:
+def test_calls_match_the_specification() -> None:
     """A call has ``id``, ``op`` and ``args``, a notice no ``id``; an answer has its call's number in ``re``."""
     ours, theirs = socket.socketpair()
     with theirs:

@@ -199,7 +199,7 @@ def test_connector_can_call_its_host_during_start(name: str, kind: type) -> None
         ("Sink", [["t", 0, 5], ["t", 1, None]], {TopicPartition("t", 0): 5, TopicPartition("t", 1): None}),
     ],
 )
-def test_connector_is_asked_to_alter_offsets(name: str, rows: list[Any], given: Any) -> None:
+def test_connector_alters_offsets(name: str, rows: list[Any], given: Any) -> None:
     """In the form of its kind; one without support says so, and so does one that forbids it."""
     host = Host(name)
     assert host.connector.alter_offsets(AlterOffsets({"a": "b"}, rows)) == OffsetsAltered(True)

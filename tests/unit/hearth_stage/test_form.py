@@ -289,7 +289,7 @@ def test_steps_are_read_from_a_request() -> None:
     assert form_of(list[Step]).read(forms) == [Step("transforms.a"), Step("transforms.b", "predicates.p", True)]
 
 
-def test_failure_goes_through_json_unchanged() -> None:
+def test_failure_round_trips_through_json() -> None:
     """A record's failure keeps row, phase, class and error."""
     failure = Failure(3, "VALUE_CONVERTER", "c", ErrorInfo("data", "e", "m", "t"))
     codec = codec_of(Failure)

@@ -59,7 +59,7 @@ print("itself")
 
 @LINUX
 def test_temporary_files_are_limited(tmp_path: Path) -> None:
-    """More raises the program's OSError; nobody else sees them, and nothing remains of them."""
+    """More raises the program's OSError; no other process sees them, and none remain."""
     code = """
 import os, tempfile
 with tempfile.NamedTemporaryFile(delete=False) as file:

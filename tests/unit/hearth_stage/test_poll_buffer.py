@@ -230,7 +230,7 @@ def test_transformed_polls_are_not_joined(world: World) -> None:
 
 
 def test_error_of_the_sending_thread_is_reported_at_once() -> None:
-    """Nobody waits for a poll, and nothing is sent after it. A closed connection is no error."""
+    """It does not wait for a poll, and nothing is sent after it. A closed connection is no error."""
     for fault, is_told in ((ValueError("too long"), True), (ChannelClosed("gone"), False)):
         sent: list[HandOver] = []
         told: list[Exception] = []

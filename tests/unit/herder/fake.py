@@ -54,7 +54,7 @@ class Run:
 
 
 class FakeSpark:
-    """A launcher and link in one: a task that is told to stop ends at once unless it is unreachable."""
+    """A launcher and link in one: a stopped task ends at once unless it is unreachable."""
 
     def __init__(self) -> None:
         self.runs: list[Run] = []
@@ -202,7 +202,7 @@ class Bench:
         return self.herder.reconciler._supervisors[name]
 
     def put(self, name: str, **changes: str) -> dict[str, Any]:
-        """Create or replace a source connector; underscores in keys stand for dots."""
+        """Create or replace a source connector; underscores in keys replace dots."""
         config = {"name": name, "connector.class": "FileStreamSource", "topic": "t"}
         config.update({key.replace("_", "."): value for key, value in changes.items()})
         return self.herder.put(name, config).result(30).info

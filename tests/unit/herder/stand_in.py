@@ -37,7 +37,7 @@ HIGH, MEDIUM, LOW = Importance.HIGH, Importance.MEDIUM, Importance.LOW
 
 
 class NoTask(SourceTask):
-    """A task that connectors name and nobody runs."""
+    """A source task that never runs."""
 
     def version(self) -> str:
         """Return a version."""
@@ -54,7 +54,7 @@ class NoTask(SourceTask):
 
 
 class NoSinkTask(SinkTask):
-    """A task that connectors name and nobody runs."""
+    """A sink task that never runs."""
 
     def version(self) -> str:
         """Return a version."""
@@ -71,10 +71,10 @@ class NoSinkTask(SinkTask):
 
 
 class Source(SourceConnector):
-    """A source connector that does what its configuration tells it.
+    """A source connector whose configuration controls it.
 
-    `do.start`, `do.task.configs`, `do.stop` and `do.validate` may be `raise`, `hang` or `exit`; `tasks` is how many
-    tasks it wants, `ask` makes it ask for a reconfiguration at once, `complain` makes it raise an error.
+    `do.start`, `do.task.configs`, `do.stop` and `do.validate` may be `raise`, `hang` or `exit`; `tasks` is the number
+    of its tasks, `ask` makes it request a reconfiguration at once, `complain` makes it raise an error.
     """
 
     def version(self) -> str:

@@ -149,7 +149,7 @@ class TestChange:
     """Changing configurations."""
 
     def test_a_changed_configuration_replaces_the_tasks(self, bench: Bench) -> None:
-        """The old run is told to stop before the new one starts."""
+        """The old run receives its stop before the new one starts."""
         bench.put("c")
         bench.await_task("c", State.RUNNING)
         bench.put("c", topic="u")
@@ -177,8 +177,8 @@ class TestChange:
         with pytest.raises(NotFoundError, match="Connector d not found"):
             bench.herder.patch("d", {}).result(30)
 
-    def test_a_connector_may_ask_for_a_reconfiguration(self, bench: Bench) -> None:
-        """It is asked again, and its new task configurations replace the running tasks."""
+    def test_a_connector_may_request_a_reconfiguration(self, bench: Bench) -> None:
+        """Its new task configurations replace the running tasks."""
         bench.put("c", ask="1")
         bench.settle("c")
         assert bench.herder.view.tasks("c")[0]["config"]["call"] == "2"

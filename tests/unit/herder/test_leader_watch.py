@@ -149,7 +149,7 @@ def test_the_leader_checks_once_that_the_other_hosts_are_reachable(
 
 
 def test_close_takes_effect_at_any_moment(group: Group, watch: LeaderWatch, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Even between two checks; otherwise the watch would go on, or block forever on a leading host."""
+    """Even between two checks; otherwise the watch would continue, or block forever on a leading host."""
     group.members = [HostMember("own-1", "own", "http://127.0.0.1:1", leads=True)]
     clear = watch._again.clear
 

@@ -41,7 +41,7 @@ def worker_config(settings: dict[str, str]) -> WorkerConfig:
 
 @pytest.fixture
 def plan(tmp_path: Path) -> Callable[..., list[TaskPlan]]:
-    """Plan the tasks of a connector; keys with the prefix ``worker.`` are the worker's, underscores stand for dots."""
+    """Plan the tasks of a connector; keys with the prefix ``worker.`` are the worker's, underscores replace dots."""
 
     def planned(class_name: str, tasks: int = 1, **settings: str) -> list[TaskPlan]:
         given = {key.replace("_", "."): text for key, text in settings.items()}
@@ -110,7 +110,7 @@ def test_topics_are_tracked_unless_the_worker_disables_it(plan: Plan) -> None:
 
 
 def test_defaults_of_a_dead_letter_queue_are_those_of_the_declared_keys(plan: Plan) -> None:
-    """There is none without a topic; the other keys have their defaults."""
+    """Without a topic there is no queue; the other keys have their defaults."""
     key = "errors.deadletterqueue."
     assert DEFAULTS[f"{key}topic.name"] == ""
     assert sink(plan(SINK)[0]).dead_letters is None

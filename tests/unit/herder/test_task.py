@@ -198,7 +198,7 @@ def test_a_command_is_repeated_to_a_run_that_missed_it(stand: Stand) -> None:
 
 
 def test_a_stopped_task_drains_before_it_ends(stand: Stand) -> None:
-    """Invariant 8: it is told to stop and not killed."""
+    """Invariant 8: it receives a stop and is not killed."""
     stand.report(State.RUNNING)
     assert stand.stop(5)
     assert stand.spark.commands == [("c", 0, "stop")]

@@ -54,7 +54,7 @@ def provider(name: str, prefix: str) -> dict[str, str]:
 
 
 def create(bench: Bench, **properties: str) -> None:
-    """Create the worker configuration `mine`; underscores in keys stand for dots."""
+    """Create the worker configuration `mine`; underscores in keys replace dots."""
     given = {key.replace("_", "."): value for key, value in properties.items()}
     bench.herder.worker_configurations.create(WorkerConfiguration("mine", "my own", {**TEXTS, **given}))
 
@@ -136,7 +136,7 @@ def shown(result: Mapping[str, Any], name: str) -> Any:
 def test_a_connector_that_names_an_invalid_worker_configuration_is_rejected(
     bench: Bench, tmp_path: Path, name: str, text: str, says: str
 ) -> None:
-    """At its own key, in validation and creation alike."""
+    """With an error at its own key, in validation and creation."""
     (tmp_path / "configurations" / "mine.properties").write_text(text)
     result = bench.herder.validate({"name": "c", "connector.class": SOURCE, "topic": "t", CHOICE: name}).result(30)
     (wrong,) = (each for each in result["configs"] if each["value"]["errors"])

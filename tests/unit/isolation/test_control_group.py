@@ -1,4 +1,4 @@
-"""Control groups of stages, in directories that stand for the kernel's, because few machines delegate them."""
+"""Control groups of stages, in directories that simulate the kernel's, because few machines delegate them."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def test_delegated_group_is_found(machine: Machine, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("lacks", ["delegated", "empty", "controllers", "mounted", "writable", "of version 2"])
 def test_group_that_is_not_delegated_is_not_used(machine: Machine, lacks: str) -> None:
-    """Root may write to all of them, but systemd requires that nobody does."""
+    """Root may write to all of them, but systemd forbids it."""
     if lacks == "delegated":
         os.removexattr(machine.delegated, "user.delegate")
     elif lacks == "empty":

@@ -102,7 +102,7 @@ def test_environment_of_a_running_process_is_kept(shelf: Shelf) -> None:
 
 
 def test_leftover_directories_are_removed_unless_a_build_runs(shelf: Shelf) -> None:
-    """A killed builder or remover leaves a directory that nobody takes for an environment."""
+    """A killed builder or remover leaves a directory that is not an environment."""
     key = shelf.use("one")
     left = [shelf.root / f"{key}.building-x", shelf.root / f"{key}.removed-7"]
     for each in left:

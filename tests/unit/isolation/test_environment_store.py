@@ -144,7 +144,7 @@ def test_recently_checked_environment_is_not_checked_again(tmp_path: Path) -> No
 
 @pytest.mark.usefixtures("_no_umask")
 @pytest.mark.parametrize("layout", ["wheels", "packages"])
-def test_nobody_else_may_write_in_an_environment(layout: str, store: EnvironmentStore, tmp_path: Path) -> None:
+def test_only_the_owner_may_write_in_an_environment(layout: str, store: EnvironmentStore, tmp_path: Path) -> None:
     """Whatever the umask: its content is executed; compiling by a stage does not change that either."""
     bundle = _demo(tmp_path / "demo", code="class Demo: ...")
     if layout == "packages":
@@ -356,7 +356,7 @@ def test_java_bundle_has_a_jvm_and_a_directory_of_its_jars(store: EnvironmentSto
 
 
 def test_java_bundle_for_a_newer_java_is_refused(store: EnvironmentStore, tmp_path: Path) -> None:
-    """The refusal names the release that its classes need, and the Java that is there."""
+    """The error names the release that its classes need, and the Java that was found."""
     newer = java_class("org/example/A", interfaces=[TRANSFORMATION], release=99)
     with pytest.raises(EnvironmentRefused, match="Java 99 or newer is required") as caught:
         store.ensure(_bundle(jar(tmp_path / "transform.jar", newer))).command_line()

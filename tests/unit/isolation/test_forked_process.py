@@ -108,7 +108,7 @@ def test_stages_of_one_environment_come_from_one_process(begun: Begun) -> None:
 
 
 def test_the_only_stage_of_an_environment_is_started(tmp_path: Path) -> None:
-    """It has nobody to share its memory with; after its end, the next one is started the same way.
+    """It shares memory with no other stage; after its end, the next one is started the same way.
 
     It shows its name as well, and its plugins do not see the variable that holds it.
     """
@@ -371,7 +371,7 @@ def test_hanging_or_failing_preload_delays_no_stage(
 def test_suspended_fork_server_delays_no_stage(
     begun: Begun, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """A stage is started instead; if the server continues later, it forks for nobody."""
+    """A stage is started instead; if the server continues later, its fork ends unused."""
     server = server_of(begun())
     os.kill(server.pid, signal.SIGSTOP)
     with monkeypatch.context() as impatient:

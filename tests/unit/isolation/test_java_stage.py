@@ -1,4 +1,4 @@
-"""The Java stage is compiled once, by whichever compiler is there."""
+"""The Java stage is compiled once, by any available compiler."""
 
 from __future__ import annotations
 

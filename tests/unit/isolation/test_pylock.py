@@ -69,7 +69,7 @@ def _excluded(folder: Path) -> Path:
     return path
 
 
-def test_environment_holds_what_the_lock_says(wheels: Path, tmp_path: Path) -> None:
+def test_environment_has_the_packages_of_the_lock(wheels: Path, tmp_path: Path) -> None:
     """Not the newest version; a changed lock gives another environment."""
     store = EnvironmentStore(tmp_path / "environments")
     newest = store.ensure(_bundle(wheels))

@@ -278,7 +278,7 @@ def test_sys_exit_ends_the_stage_like_any_exit(started: Started, tmp_path: Path)
 
 
 def test_unknown_operation_is_refused_by_name(started: Started) -> None:
-    """An unknown operation is answered with an error, so that nobody waits."""
+    """It is answered with an error, so that no caller waits."""
     stage = started()
     stage.await_hello()
     with pytest.raises(RemoteError, match=f"protocol {PROTOCOL_VERSION} has no operation 'source.fly'"):
@@ -300,7 +300,7 @@ def test_answer_that_is_not_json_is_an_error_of_the_call(started: Started, tmp_p
     stage.call(Ping())
 
 
-def test_stage_asks_its_runtime(started: Started) -> None:
+def test_stage_sends_requests_to_its_runtime(started: Started) -> None:
     """A task's reads from the offset store are answered by the starter of its stage."""
     asked: list[Any] = []
     polled = threading.Event()
@@ -322,15 +322,15 @@ def test_stage_asks_its_runtime(started: Started) -> None:
         stage.close()
 
 
-def test_request_nobody_answers_is_refused(started: Started) -> None:
-    """A plugin's request gets an error if nobody handles it, instead of no answer."""
+def test_request_without_a_handler_is_refused(started: Started) -> None:
+    """A plugin's request gets an error instead of no answer."""
     stage = started()
     stage.await_hello()
     with pytest.raises(RemoteError, match=r"no handler answers 'offsets\.read'"):
         stage.call(StartSource(CONNECTOR, {}))
 
 
-def test_bundle_sees_its_own_packages_and_none_of_the_hosts(started: Started, tmp_path: Path) -> None:
+def test_bundle_sees_its_own_packages_and_not_the_hosts(started: Started, tmp_path: Path) -> None:
     """Only the author API and the base layer of the host can be imported in a stage (invariant 7)."""
     (tmp_path / "own_library.py").write_text("VERSION = '1.0'\n")
     hidden = ["orjson", "click", "confluent_kafka", "pyspark", "pytest", "hearth", "uvicorn", "pluggy"]
@@ -523,7 +523,7 @@ def test_process_ends_with_the_connection(started: Started) -> None:
 
 
 def test_plugin_that_does_not_stop_is_killed(started: Started) -> None:
-    """A hanging plugin blocks nobody: its process is killed after the grace period."""
+    """A hanging plugin blocks no caller: its process is killed after the grace period."""
     stage = started()
     with pytest.raises(StageTimeout):
         misbehave(stage, "hang", limit=0.1)

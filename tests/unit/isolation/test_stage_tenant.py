@@ -137,7 +137,7 @@ def test_hanging_call_does_not_block_other_tenants(tasks: Tasks) -> None:
 
 
 def test_all_tenants_are_notified_of_the_end_of_the_process(tasks: Tasks) -> None:
-    """Every waiting call, every later call, and tenants without a call; nobody is blamed."""
+    """Every waiting call, every later call, and tenants without a call; no tenant is blamed."""
     asking, silent = tasks.open("asking"), tasks.open("silent")
     raised = wait_for(lambda: asking.call(Describe("plugin:Sleeper")), StageLost)
     process_of(silent)

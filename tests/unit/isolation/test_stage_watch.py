@@ -49,7 +49,7 @@ def test_excess_processor_time_is_paused() -> None:
     cpus=floats(0.01, 4),
     steps=lists(tuples(floats(0, 8), floats(0.001, 2)), min_size=1, max_size=60),
 )
-def test_processor_limit_holds_on_average_and_delays_nobody_below_it(
+def test_processor_limit_holds_on_average_and_delays_no_process_below_it(
     cpus: float, steps: list[tuple[float, float]]
 ) -> None:
     """Whatever it does between looks: the next pause compensates an excess."""
@@ -177,7 +177,7 @@ input()
 
 
 def test_suspended_process_continues_when_its_watch_ends() -> None:
-    """Its owner may want it to stop cleanly, for example."""
+    """So that its owner can stop it cleanly, for example."""
     command = [sys.executable, "-I", "-S", "-c", "import time\nwhile time.process_time() < 0.7: pass"]
     began = time.monotonic()
     process = subprocess.Popen(command, start_new_session=True)

@@ -87,7 +87,7 @@ def group() -> str:
 
 @pytest.fixture
 def read(broker: KafkaBroker) -> Iterator[Callable[[str, int, int], list[Message]]]:
-    """Read so many messages of a topic, each partition from its begin."""
+    """Read a number of messages from a topic, each partition from its beginning."""
     consumer: Any = confluent_kafka.Consumer(
         {"bootstrap.servers": broker.bootstrap_servers, "group.id": "reader", "enable.auto.commit": False}
     )

@@ -1,4 +1,4 @@
-"""A member of a consumer group that notes what it is given, and how a topic is filled for it."""
+"""A member of a consumer group that records its assignments, and a function that fills its topic."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ NewTopic = Callable[..., str]
 
 @dataclass
 class Member:
-    """A consumer that notes what it is given and what is taken from it."""
+    """A consumer that records what is assigned and revoked."""
 
     consumer: Consumer = field(init=False)
     assigned: set[TopicPartition] = field(default_factory=set)
@@ -29,7 +29,7 @@ class Member:
     commits_at_the_end: int | None = None
 
     def on_assign(self, partitions: list[TopicPartition]) -> dict[TopicPartition, int]:
-        """Note an assignment, and go on where the group was, or where the test wants."""
+        """Record an assignment; continue at the group's offsets, or where the test chooses."""
         self._note("assign", partitions)
         self.assigned |= set(partitions)
         return self.consumer.committed(partitions) | self.begin

@@ -21,7 +21,7 @@ def test_brokers_that_answer_are_known(broker: KafkaBroker) -> None:
 
 
 def test_brokers_that_are_away_are_no_mistake() -> None:
-    """They may come back; it is not waited for longer than was said."""
+    """They may come back; the attempt ends after the given time."""
     settings = {"bootstrap.servers": f"127.0.0.1:{reserve_port()}"}
     began = time.monotonic()
     assert find_access_mistake(settings, 1.0) is None

@@ -23,7 +23,7 @@ ALERT = (-195, "ssl://h:1/1: Receive failed: SSL routines::ssl/tls alert unknown
 
 @pytest.fixture
 def asked(monkeypatch: pytest.MonkeyPatch) -> dict[tuple[str, int], BrokerListener | None]:
-    """Provide what listens at each address; notes who was asked."""
+    """Provide a listener for each address; record the requested ones."""
     found: dict[tuple[str, int], BrokerListener | None] = {}
     monkeypatch.setattr(module, "probe", lambda host, port, _: found.setdefault((host, port), None))
     return found

@@ -24,7 +24,7 @@ def admin(broker: KafkaBroker) -> TopicAdmin:
 
 
 def await_topic(admin: TopicAdmin, topic: str) -> None:
-    """Wait until the broker shows a topic: the controller answers who has it made, and tells the broker afterwards."""
+    """Wait until the broker shows a topic; the controller answers before it informs the broker."""
     assert eventually(lambda: admin.exists(topic), LOOK_SECONDS)
 
 

@@ -26,8 +26,8 @@ def test_ten_thousand_rows_keep_their_order(topics: Topics, new_topic: NewTopic,
     assert [offset for _, _, offset, _, _ in member.rows] == list(range(len(values)))
 
 
-def test_poll_returns_no_more_than_asked(topics: Topics, new_topic: NewTopic, join: Join, group: str) -> None:
-    """``max.poll.records`` bounds what a put is given."""
+def test_poll_returns_at_most_the_maximum(topics: Topics, new_topic: NewTopic, join: Join, group: str) -> None:
+    """``max.poll.records`` limits the records of a put."""
     member = join(filled(topics, new_topic(), *[b"x"] * 50), group=group)
     deadline = time.monotonic() + TIMEOUT
     while len(member.rows) < 50 and time.monotonic() < deadline:
@@ -120,7 +120,7 @@ def test_seek_of_a_partition_that_is_not_assigned_is_an_error(
 def test_paused_partition_is_silent_until_it_is_resumed(
     topics: Topics, new_topic: NewTopic, join: Join, group: str
 ) -> None:
-    """Nothing comes of a paused partition, also of what was fetched before, while others go on."""
+    """Also for records that were fetched before; other partitions continue."""
     topic = filled(topics, new_topic(2), b"a0")
     filled(topics, topic, b"b0", partition=1)
     member = join(topic, group=group)
@@ -142,7 +142,7 @@ def test_paused_partition_is_silent_until_it_is_resumed(
 def test_two_members_share_the_partitions(
     topics: Topics, new_topic: NewTopic, join: Join, group: str, strategy: str
 ) -> None:
-    """A second member takes some partitions over, and gives them back when it leaves; no row is read by nobody."""
+    """A second member takes some partitions over, and returns them when it leaves; every row is read."""
     topic = new_topic(2)
     every = {TopicPartition(topic, 0), TopicPartition(topic, 1)}
     first = join(topic, group=group, partition_assignment_strategy=strategy)
@@ -201,7 +201,7 @@ def test_row_of_a_partition_revoked_during_a_poll_is_dropped(
 
 
 def test_successor_of_a_static_member_fences_it(topics: Topics, new_topic: NewTopic, join: Join, group: str) -> None:
-    """A task that was replaced cannot go on reading: its poll raises what the broker says."""
+    """A replaced task cannot continue to read: its poll raises the broker's error."""
     topic = filled(topics, new_topic(), b"a")
     config = {"group_instance_id": f"{group}-0", "session_timeout_ms": "6000"}
     first = join(topic, group=group, **config)

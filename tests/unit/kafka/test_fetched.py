@@ -122,7 +122,7 @@ def test_timestamp_types_are_separated(topics: Topics, new_topic: NewTopic, join
 
 
 def test_nothing_fetched_is_no_columns() -> None:
-    """A poll that found nothing is nobody's work."""
+    """An empty poll costs no work."""
     reader = MessageReader()
     none = np.array([], np.uintp)
     assert reader.columns(reader.structures(none), none) == []

@@ -46,7 +46,7 @@ def test_offsets_are_altered_deleted_and_forgotten(offsets: GroupOffsets, name: 
 
 
 def test_offsets_of_a_group_with_members_cannot_change(broker: KafkaBroker, offsets: GroupOffsets, name: str) -> None:
-    """Nobody else changes them."""
+    """Only its members change them."""
     partition = TopicPartition(name, 0)
     offsets.alter({partition: 5})
     member = Consumer({"bootstrap.servers": broker.bootstrap_servers, "group.id": name})

@@ -81,7 +81,7 @@ def test_invalid_utf8_in_a_name_is_replaced() -> None:
 
 @given(st.binary(min_size=1, max_size=12), RAW)
 def test_malformed_blocks_are_left_to_the_library(junk: bytes, raw: RawHeaders) -> None:
-    """Nothing outside a block is read: the result matches the bytes, or there is none."""
+    """Nothing outside a block is read: the result matches the bytes or is None."""
     whole = block(raw)
     found = read([whole, junk, whole])
     if found is not None:

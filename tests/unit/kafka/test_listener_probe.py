@@ -53,7 +53,7 @@ PLAIN = b"\0\0\0\x11" + b"\0\0\0\x11" + b"\0\x21\0\0\0\1\0\5PLAIN"
     ids=["plain", "login", "old", "hangs up", "web server", "torn", "endless"],
 )
 def test_listeners_are_detected(answers: tuple[bytes, ...], found: BrokerListener | None) -> None:
-    """A port that is no broker, or closes like a proxy without its broker, is none."""
+    """A port without a broker, or one that closes like a proxy without its broker, is no listener."""
     with listening(*answers) as port:
         assert probe("127.0.0.1", port, 2) == found
 
@@ -64,7 +64,7 @@ def test_closed_port_has_no_listener() -> None:
 
 
 def test_protocols_of_a_listener() -> None:
-    """One that wants to see a certificate first does not say whether one logs in."""
+    """A listener that requires a certificate first does not show whether it requires a login."""
     assert BrokerListener(True, None).protocols == ("SSL", "SASL_SSL")
     assert BrokerListener(True, True).protocols == ("SASL_SSL",)
     assert BrokerListener(False, False).protocols == ("PLAINTEXT",)

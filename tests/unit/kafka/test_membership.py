@@ -178,7 +178,7 @@ def test_a_closed_run_leaves_the_group(new_run: NewRun, names: list[str], protoc
 def test_the_successor_of_a_killed_run_reads_what_it_subscribes_to(
     new_run: NewRun, names: list[str], protocol: str
 ) -> None:
-    """A broker would give a static member its old assignment, or turn it away: nobody joins in a dead run's place."""
+    """A broker would give a static member its old assignment, or refuse it: the successor joins as a new member."""
     killed = new_run(protocol).join(names[0])
     assert until(lambda: len(killed.partitions) == 2, killed)
     killed.die()

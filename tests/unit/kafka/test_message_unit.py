@@ -68,10 +68,7 @@ def _bytes(address: int, size: int) -> bytes | None:
     st.integers(0, 3),
 )
 def test_each_message_has_its_headers(rows: list[RawHeaders], at_once: int, is_first: bool, room: int) -> None:
-    """However many have how many of them, and however few messages are written at once; what is refused is told.
-
-    There may be room for more headers than they have.
-    """
+    """For any number of messages and headers; refused messages are reported. The space may exceed the headers."""
     values = [None if row % 4 == 3 else b"value %d" % row for row in range(len(rows))]
     column = pa.array(values, pa.binary())
     columns = [(NAME,), locate(column), (np.arange(len(rows)),)]

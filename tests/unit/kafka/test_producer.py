@@ -111,15 +111,15 @@ def test_rows_without_keys_and_from_a_slice(open_producer: Open, new_topic: NewT
 def test_columns_of_nothing_but_empty_values_are_no_tombstones(
     open_producer: Open, new_topic: NewTopic, read: Read
 ) -> None:
-    """An array without any byte of content still tells empty from null."""
+    """An array without a byte of content still distinguishes empty from null."""
     topic, producer = new_topic(), open_producer()
     send(producer, Outgoing(topic, binary(b"", b""), binary(b"", None)), numbers(2))
     finish(producer)
     assert [(each.key, each.value) for each in read(topic, 2)] == [(b"", b""), (None, b"")]
 
 
-def test_wanted_partitions_are_kept(open_producer: Open, new_topic: NewTopic, read: Read) -> None:
-    """A row goes where it wants to; -1 leaves the choice to the partitioner."""
+def test_requested_partitions_are_kept(open_producer: Open, new_topic: NewTopic, read: Read) -> None:
+    """A row goes to its requested partition; -1 leaves the choice to the partitioner."""
     topic, producer = new_topic(3), open_producer()
     wanted = np.array([2, 0, 2, -1, 1], np.int32)
     send(producer, Outgoing(topic, binary(b"0", b"1", b"2", b"3", b"4"), partition=wanted), numbers(5))
@@ -322,7 +322,7 @@ def test_close_drops_rows_in_flight() -> None:
     assert time.monotonic() - begun < TIMEOUT
 
 
-def test_setting_librdkafka_does_not_know_is_named() -> None:
+def test_unknown_setting_of_librdkafka_is_named() -> None:
     """A wrong setting is the user's to repair, so the error repeats it."""
     with pytest.raises(ConfigError, match=r"no\.such\.key"):
         Producer({"no.such.key": "1"})

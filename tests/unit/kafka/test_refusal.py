@@ -64,7 +64,7 @@ def deliver(producer: Producer) -> None:
 
 
 def ensure(creation: TopicCreation, topic: str) -> None:
-    """Ask for a topic until it is there."""
+    """Request a topic until it exists."""
     deadline = time.monotonic() + TIMEOUT
     while not creation.ensure(topic):
         assert time.monotonic() < deadline, f"{topic} is not there"

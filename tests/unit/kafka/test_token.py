@@ -31,12 +31,12 @@ TOKENS = {
 
 
 def lasting(seconds: float, value: str = "abc.geheim") -> GivenToken:
-    """Return a token that ends so many seconds from now."""
+    """Return a token that expires after a number of seconds."""
     return GivenToken(value, int((time.time() + seconds) * 1000), "ann", {"scope": "all"})
 
 
 class Giver:
-    """Gives tokens, or an error, and counts who asks."""
+    """Returns tokens, or an error, and counts its calls."""
 
     def __init__(self, seconds: float = 60.0) -> None:
         self.seconds = seconds
@@ -99,7 +99,7 @@ def test_a_client_without_a_token_reports_the_reason(giver: Giver, caplog: pytes
     assert "geheim" not in caplog.text
 
 
-def test_the_last_registered_provider_is_asked_first() -> None:
+def test_the_last_registered_provider_is_called_first() -> None:
     """Then the others; the first error is raised."""
     own = TokenDesk()
     with pytest.raises(NoToken, match="this process has no token provider"):

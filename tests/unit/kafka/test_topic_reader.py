@@ -94,7 +94,7 @@ def test_read_to_end_times_out(reader: TopicReader, topic: str, producer: Produc
 def test_another_topic_is_followed_later(
     reader: TopicReader, admin: TopicAdmin, topic: str, producer: Producer
 ) -> None:
-    """One that is in trouble with a record goes on with the next."""
+    """A reader that fails on a record continues with the next."""
     other = next(_topics)
     admin.create(other, 1, 1)
     assert eventually(lambda: admin.exists(other), TIMEOUT)

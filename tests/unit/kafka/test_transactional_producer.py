@@ -95,7 +95,7 @@ def deliver(producer: TransactionalProducer, is_over: Callable[[], bool]) -> lis
 
 
 def commit(producer: TransactionalProducer) -> list[DeliveryReport]:
-    """Commit, as a loop does that goes on meanwhile."""
+    """Commit on another thread while the loop continues."""
     done: Future[None] = producer.commit(producer.wake)
     found = deliver(producer, done.done)
     done.result()
@@ -183,7 +183,7 @@ def test_an_expired_transaction_raises_its_reason(open_producer: Open, new_topic
 
 
 def test_a_time_of_1970_is_kept(open_producer: Open, new_topic: NewTopic, read: Callable[..., list]) -> None:  # type: ignore[type-arg]
-    """The client that can write it is there before the transaction begins, also where that is not the first."""
+    """The client that can write it exists before the transaction starts, also if that is not the first."""
     topic = new_topic()
     producer = open_producer()
     send(producer, rows(topic, b"plain"))

@@ -41,8 +41,8 @@ def test_proxy_of_the_environment_is_passed_to_java(environ: dict[str, str], exp
     assert proxy_options(environ) == expected
 
 
-def test_progress_says_what_was_fetched_and_where_it_went() -> None:
-    """Who waits is told at the start and at the end, with numbers and the place."""
+def test_progress_shows_what_was_fetched_and_where_it_is() -> None:
+    """At the start and at the end, with numbers and the directory."""
     stream = io.StringIO()
     progress = Progress(stream)
     progress.start(2)
@@ -55,7 +55,7 @@ def test_progress_says_what_was_fetched_and_where_it_went() -> None:
 
 
 def test_coordinates_read_back_as_written() -> None:
-    """The text form is group:artifact:version, with what else tells one file of an artifact from another."""
+    """The text form is group:artifact:version, with type and classifier of the file."""
     assert Coordinates.parse(str(_KAFKA)) == _KAFKA
     program = Coordinates.parse("io.example:app:3.0:all@tar.gz")
     assert (str(program), program.file_name) == ("io.example:app:3.0:all@tar.gz", "app-3.0-all.tar.gz")

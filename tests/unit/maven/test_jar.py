@@ -29,7 +29,7 @@ def lock(tmp_path: Path) -> Path:
 
 
 class _Repository:
-    """Stands in for Ivy and counts what it was asked for."""
+    """Replaces Ivy and counts the requests."""
 
     def __init__(self, contents: dict[str, bytes]) -> None:
         self.contents = contents
@@ -86,7 +86,7 @@ def test_altered_jar_never_enters_the_cache(lock: Path, tmp_path: Path, reposito
 
 
 def test_files_of_a_killed_download_are_removed(lock: Path, tmp_path: Path, repository: _Repository) -> None:
-    """A folder that a killed process left beside the jars does not stay."""
+    """The folder that a killed process left next to the jars is removed."""
     remains = tmp_path / "cache" / ".fetch-killed"
     remains.mkdir(parents=True)
     _fetch(lock, tmp_path / "cache")

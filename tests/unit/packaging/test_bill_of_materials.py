@@ -1,4 +1,4 @@
-"""A bill of materials has what CycloneDX wants, and nothing that changes from one packing to the next."""
+"""A bill of materials is valid CycloneDX, and equal for equal bundles."""
 
 from __future__ import annotations
 

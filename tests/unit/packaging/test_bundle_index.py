@@ -15,7 +15,7 @@ POINTS = {"hearth.predicates": {"a.Demo": "demo:Demo"}}
 
 @pytest.fixture
 def index(tmp_path: Path) -> Path:
-    """Provide a directory with some versions of a bundle, one of them for another host, and what is none."""
+    """Provide a directory with some versions of a bundle, one for another host, and a file that is no bundle."""
     for version in ("1.0", "1.10", "1.9"):
         build.plain_wheel(tmp_path, "demo", version, POINTS)
     build.plain_wheel(tmp_path, "demo", "2.0", POINTS, requires=("hearth-api>=99",))
@@ -34,7 +34,7 @@ def test_newest_that_fits_is_found(text: str, version: str, index: Path) -> None
 
 
 def test_pre_releases_are_used_only_on_request(index: Path) -> None:
-    """Or where there is nothing else; an early version must not get to users because it lies there."""
+    """Or if there is nothing else; a pre-release must not reach users just because it is in the index."""
     for name, version in (("demo", "2.0rc1"), ("early", "1.0b1"), ("early", "1.0b2")):
         build.plain_wheel(index, name, version, POINTS)
     assert find("demo", [str(index)]).version == "1.10"
@@ -58,7 +58,7 @@ def test_a_missing_bundle_is_reported_with_the_available_ones(text: str, words: 
 
 
 def test_an_invalid_name_is_bad_input(index: Path, tmp_path: Path) -> None:
-    """As is a directory that is not there."""
+    """So is a directory that does not exist."""
     for text in ("a b c", "demo @ https://example.org/demo.whl", 'demo; python_version < "3"'):
         with pytest.raises(ConfigError, match="neither a file nor the name of a bundle"):
             find(text, [str(index)])
@@ -69,7 +69,7 @@ def test_an_invalid_name_is_bad_input(index: Path, tmp_path: Path) -> None:
 
 
 def test_search_looks_at_names_and_classes(index: Path) -> None:
-    """Versions stand in their order."""
+    """Versions are sorted."""
     assert [each.version for each in search("DEMO", [str(index)])] == ["1.0", "1.9", "1.10", "2.0"]
     assert [each.name for each in search("json", [str(index)])] == ["other-thing"]
     assert len(search("", [str(index)])) == 5

@@ -1,4 +1,4 @@
-"""A bundle is taken from where it is said to be, and is the one that was meant."""
+"""A bundle comes from the given source, and is the requested one."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def address(tmp_path: Path) -> Iterator[str]:
 
 
 def obtained(source: BundleSource) -> tuple[str, str]:
-    """Return name and version of what came, and see that it is gone afterwards unless it was there before."""
+    """Return name and version of the bundle, and check that it is deleted afterwards unless it existed before."""
     with source.obtained(build.environments()) as path:
         found = read(path)
         assert isinstance(found, Bundle), found

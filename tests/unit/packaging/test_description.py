@@ -1,4 +1,4 @@
-"""What a plugin says of itself is asked once."""
+"""A plugin is described once."""
 
 from __future__ import annotations
 
@@ -67,10 +67,10 @@ def test_plugin_that_cannot_be_imported_raises(environment: Environment, tmp_pat
     assert not list(tmp_path.rglob("*.json"))
 
 
-def test_versions_of_java_plugins_are_asked_once_and_listed_later(
+def test_versions_of_java_plugins_are_read_once_and_listed_later(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """One that raises or says nothing has none; where a process fails, the rest is asked the next time."""
+    """A plugin that raises or returns nothing has none; if a process fails, the others are read the next time."""
     monkeypatch.setenv("HEARTH_HOME", str(tmp_path / "home"))
     classes = [java_class(f"a/{name}", interfaces=[TRANSFORMATION]) for name in "ABCDE"]
     location = jar(tmp_path / "some.jar", *classes)

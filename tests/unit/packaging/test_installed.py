@@ -44,7 +44,7 @@ def store(tmp_path: Path) -> NoEnvironments:
 
 @pytest.fixture
 def bundles(tmp_path: Path, store: NoEnvironments) -> InstalledBundles:
-    """Provide a directory that is not there yet."""
+    """Provide a directory that does not exist yet."""
     return InstalledBundles(tmp_path / "plugin_path", store)
 
 
@@ -92,7 +92,7 @@ def test_slow_steps_are_shown(tmp_path: Path, store: NoEnvironments) -> None:
 
 
 def test_same_bundle_again_changes_nothing(tmp_path: Path, bundles: InstalledBundles) -> None:
-    """Scripts may install whatever is there already."""
+    """Scripts may install a bundle that is already installed."""
     bundles.install(made(tmp_path, "1.0"))
     assert bundles.install(made(tmp_path, "1.0")).action == "keep"
     assert bundles.upgrade(made(tmp_path, "1.0")).action == "keep"
@@ -119,7 +119,7 @@ def test_second_version_is_installed_only_on_request(tmp_path: Path, bundles: In
     assert state(bundles) == [("demo-3.0.zip", "3.0")]
 
 
-def test_rollback_goes_back_step_by_step(tmp_path: Path, bundles: InstalledBundles) -> None:
+def test_each_rollback_goes_back_one_version(tmp_path: Path, bundles: InstalledBundles) -> None:
     """What was rolled back does not come back by another rollback; what was removed does."""
     for version in ("1.0", "2.0", "3.0"):
         bundles.upgrade(made(tmp_path, version))
@@ -161,7 +161,7 @@ def test_a_bundle_copied_by_hand_is_upgraded_as_well(tmp_path: Path, bundles: In
 def test_environment_is_built_before_anything_changes(
     tmp_path: Path, bundles: InstalledBundles, store: NoEnvironments, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What cannot run here is not put there, and what was there stays."""
+    """A bundle that cannot run here is not installed, and the old one stays."""
     bundles.install(made(tmp_path, "1.0"))
 
     def refused(bundle: object) -> object:
@@ -199,7 +199,7 @@ def _no_room(descriptor: int) -> None:
 
 
 def test_a_missing_bundle_leaves_no_files(tmp_path: Path, bundles: InstalledBundles) -> None:
-    """Nor is anything put in the place of a version that is not there."""
+    """Neither does the upgrade of a bundle that is not installed."""
     acts: list[Act] = [
         lambda: bundles.remove("demo"),
         lambda: bundles.rollback("demo"),
@@ -221,7 +221,7 @@ def test_damaged_bundle_is_not_installed(tmp_path: Path, bundles: InstalledBundl
     assert not bundles.folder.exists()
 
 
-def test_dry_run_tells_and_does_nothing(tmp_path: Path, bundles: InstalledBundles, store: NoEnvironments) -> None:
+def test_dry_run_reports_and_changes_nothing(tmp_path: Path, bundles: InstalledBundles, store: NoEnvironments) -> None:
     """The same answers, and the same refusals."""
     trial = InstalledBundles(bundles.folder, store, is_dry_run=True)
     assert trial.install(made(tmp_path, "1.0")) == Change("install", "demo", None, "1.0", bundles.folder / "demo.zip")
@@ -268,7 +268,7 @@ def test_a_crash_leaves_the_old_bundle_or_the_new_one(
 
 
 class Killed(BaseException):
-    """Stands for the end of the process."""
+    """Simulates the end of the process."""
 
 
 def _ended_at(point: int, act: Callable[[], object], monkeypatch: pytest.MonkeyPatch) -> bool:

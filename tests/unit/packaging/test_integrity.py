@@ -23,7 +23,7 @@ def test_whole_bundles_are_usable() -> None:
 
 
 def test_java_bundle_that_names_an_absent_class_is_usable(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Java Connect logs the line of the service manifest and goes on; here it is listed among the rejected."""
+    """Java Connect logs the line of the service manifest and continues; here it is listed among the rejected."""
     monkeypatch.setenv("HEARTH_HOME", str(tmp_path / "home"))
     stale = {"META-INF/services/org.apache.kafka.connect.transforms.Transformation": b"a.A\na.Gone\n"}
     location = jar(tmp_path / "some.jar", java_class("a/A", interfaces=[TRANSFORMATION]), **stale)
@@ -43,7 +43,7 @@ def test_every_listed_file_is_compared(tmp_path: Path) -> None:
 
 
 def test_an_invalid_bundle_is_refused_with_the_reason(tmp_path: Path) -> None:
-    """With the place it lies at."""
+    """And with its path."""
     for location, words in (
         (build.truncated(tmp_path), "truncated"),
         (tmp_path / "nothing", "does not exist"),

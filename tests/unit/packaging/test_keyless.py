@@ -36,7 +36,7 @@ def authority() -> Iterator[SigstoreAuthority]:
 
 @pytest.fixture
 def config(authority: SigstoreAuthority, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Sign in as me@shop.com, and provide the file that tells of the Sigstore."""
+    """Sign in as me@shop.com, and provide the trust configuration of the Sigstore."""
     monkeypatch.setenv(TOKEN, token("me@shop.com", "https://issuer.example"))
     return authority.trust_config(tmp_path / "keys.json")
 
@@ -77,7 +77,7 @@ def test_command_keeps_other_signatures(
 def test_a_signature_of_another_program_is_added_if_it_matches_the_bundle(
     bundle: Path, config: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """The file that is signed is the manifest, as it lies in the bundle."""
+    """The signed file is the manifest inside the bundle."""
     before = bundle.read_bytes()
     found = read(bundle)
     assert isinstance(found, Bundle)
@@ -115,6 +115,6 @@ def test_sigstore_refusal_and_absence_are_reported(
 
 @pytest.mark.parametrize("words", [[], ["--key", "key", "--sigstore"]])
 def test_one_signs_at_a_time(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
-    """Who it is has to be said."""
+    """The command requires exactly one way to sign."""
     assert run(["bundle", "sign", "bundle.zip", *words]) == 2
     assert "give exactly one of --key" in capsys.readouterr().err

@@ -95,7 +95,7 @@ def test_steps_are_reported_in_order(tmp_path: Path) -> None:
 
 
 def test_bundle_for_several_platforms_has_the_wheels_of_all(tmp_path: Path) -> None:
-    """Of what is compiled; where there is none for a platform, that one is named."""
+    """Of compiled packages; an error names one that lacks a wheel for a platform."""
     links = tmp_path / "links"
     links.mkdir()
     for tags in (str(next(sys_tags())), "cp312-cp312-manylinux_2_17_aarch64"):
@@ -162,7 +162,7 @@ def _project_with_backend(folder: Path) -> Path:
 
 
 def test_any_backend_builds_the_wheel_with_its_requirements(tmp_path: Path) -> None:
-    """A backend may name what it needs when it is asked, as setuptools does; the project stays as it was."""
+    """A backend may name requirements when it is called, as setuptools does; the project stays unchanged."""
     project = _project_with_backend(tmp_path / "other")
     before = sorted(project.rglob("*"))
     bundle = _pack(project, tmp_path)

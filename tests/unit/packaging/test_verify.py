@@ -111,7 +111,7 @@ def test_other_configuration_definition_fails(tmp_path: Path) -> None:
 
 
 def test_other_version_fails(tmp_path: Path) -> None:
-    """A manifest that states another version than the plugin would list what is not there."""
+    """With another version than the plugin's, the manifest would list a version that does not exist."""
 
     def change(members: dict[str, object]) -> None:
         members["plugins"][0]["version"] = "9"  # type: ignore[index]
@@ -183,7 +183,7 @@ def test_requirements_that_contradict_each_other_are_both_named(tmp_path: Path) 
 
 
 def test_bundle_for_another_api_fails_the_contract(tmp_path: Path) -> None:
-    """Said before anything of it runs, with what is wanted and what there is."""
+    """Before any of its code runs, with the required and the present version."""
     points = {"hearth.predicates": {"a.Demo": "demo:Demo"}}
     (failed,) = _failed(build.plain_wheel(tmp_path, "demo", groups=points, requires=("hearth-api>=7",)))
     assert (failed.name, failed.subject) == ("contract", "demo 1.0")

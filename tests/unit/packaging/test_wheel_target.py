@@ -45,6 +45,6 @@ def test_every_python_is_combined_with_every_platform() -> None:
         wheel_targets(["2.7"], [])
 
 
-def test_command_knows_the_same_platforms() -> None:
-    """It names them without loading what they are."""
+def test_command_has_the_same_platforms() -> None:
+    """It names them without importing their module."""
     assert set(PLATFORMS) == set(bundle_command.PLATFORMS)

@@ -11,7 +11,7 @@ from hearth_api.layout import template
 
 @pytest.fixture(autouse=True, scope="package")
 def _templates_of_few() -> Iterator[None]:
-    """Let columns of two rows be taken for many that are laid out alike, as those of thousands are."""
+    """Let two rows of one layout use the column form, which normally needs thousands."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(template, "FEW", 2)
         yield

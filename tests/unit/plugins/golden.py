@@ -66,7 +66,7 @@ def configured(case: dict[str, Any]) -> Any:
 
 
 def schema_of(tree: Any) -> Schema | None:
-    """Return the schema that JSON stands for."""
+    """Return the schema for a JSON description."""
     return envelope()._schema_reader.schema(read_tree(json.dumps(tree).encode()))
 
 
@@ -163,7 +163,7 @@ def agrees(case: dict[str, Any], ours: dict[str, Any]) -> bool:
     if case["op"] == "write":
         return ours == {"bytes": expected_bytes(case)}
     theirs = {name: case[name] for name in ("accepted", "javanull", "out_schema", "out") if name in case}
-    return json.dumps(_untold(ours), default=str) == json.dumps(_untold(theirs))
+    return json.dumps(_without_sizes(ours), default=str) == json.dumps(_without_sizes(theirs))
 
 
 def wording(text: str) -> str:
@@ -173,13 +173,13 @@ def wording(text: str) -> str:
     return text.replace("java.lang.Float", "java.lang.Double").replace("LinkedHashMap", "HashMap")
 
 
-def _untold(tree: Any) -> Any:
-    """Return an answer without the sizes of numbers where no schema tells them, as Python does not know them there."""
+def _without_sizes(tree: Any) -> Any:
+    """Return an answer without the sizes of numbers that have no schema, because Python numbers have none."""
     if isinstance(tree, list):
-        return [_untold(item) for item in tree]
+        return [_without_sizes(item) for item in tree]
     if not isinstance(tree, dict):
         return tree
-    untold = {name: _untold(item) for name, item in tree.items()}
+    untold = {name: _without_sizes(item) for name, item in tree.items()}
     for schema, value in (("schema", "value"), ("out_schema", "out")):
         if schema in untold and value in untold and _is_mixed(untold[schema]):
             untold[value] = _wide(untold[value])

@@ -1,9 +1,8 @@
-"""What Kafka's own classes are asked for the golden files: cases written by hand, and others drawn at random.
+"""The questions to Kafka's own classes for the golden files: handwritten cases and random ones.
 
-    JAVA_HOME=... python -m tests.unit.plugins.question
-
-asks all of them anew (see `Answers.java`, which needs a Java from 19 on) and writes the files. A case by hand is added
-to its file as a line without an answer; those drawn are the same for the same seed.
+JAVA_HOME=... python -m tests.unit.plugins.question repeats all of them (see `Answers.java`, which needs Java 19 or
+newer) and writes the files. Add a handwritten case to its file as a line without an answer; the random ones are the
+same for the same seed.
 """
 
 from __future__ import annotations

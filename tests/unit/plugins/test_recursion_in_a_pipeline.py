@@ -39,7 +39,7 @@ def batch() -> Batch:
 
 
 def transformed(*steps: tuple[str, dict[str, Any]]) -> Outcome:
-    """Return what steps make of the batch."""
+    """Return the batch after the steps."""
     plugins = Plugins("sink")
     for number, (place, config) in enumerate(steps):
         plugins.load(str(number), TRANSFORMS, place, config)
@@ -48,7 +48,7 @@ def transformed(*steps: tuple[str, dict[str, Any]]) -> Outcome:
 
 @pytest.mark.parametrize("count", range(1, len(STEPS) + 1))
 def test_transformations_change_the_struct_around_it(count: int) -> None:
-    """What stands inside of itself stays as it is, also where it is taken out, named, or becomes the key."""
+    """The recursive struct stays the same, also if it is extracted, named, or becomes the key."""
     outcome = transformed(*STEPS[:count])
     assert outcome.failures == []
     records = [record for each in outcome.batches for record in batch_to_sink_records(each)]

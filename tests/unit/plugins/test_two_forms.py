@@ -1,8 +1,8 @@
-"""The rule for every first-party plugin that has a form for batches: it gives what the form for records gives.
+"""The rule for every first-party plugin with a batch form: it gives the same results as the record form.
 
-The plugins are found, as the host finds them, by the entry points of the projects in `plugins`. Settings are drawn
-from a plugin's own definition, so a plugin that is added is tried without a word here; a task needs a world of its
-own, which its bundle's tests have in `world.py`.
+The plugins are found as the host finds them, by the entry points of the projects in `plugins`. Settings are drawn from
+a plugin's own definition, so a new plugin is tested without a change here; a task needs an environment, which the
+tests of its bundle have in `world.py`.
 """
 
 from __future__ import annotations
@@ -143,7 +143,7 @@ def test_transformations(kinds: list[type[BatchTransformation]], data: st.DataOb
 
 
 def read_maps(data: st.DataObject) -> Batch:
-    """Draw JSON of objects without schema that are laid out in a few ways, and read it."""
+    """Draw JSON of schemaless objects with a few layouts, and read it."""
     shapes = data.draw(st.lists(ALIKE, min_size=1, max_size=4), label="shapes")
     texts = [plain_to_json(data.draw(st.one_of(shapes))).encode() for _ in range(data.draw(st.integers(2, 8)))]
     converter = JsonConverter()
@@ -161,10 +161,10 @@ def read_maps(data: st.DataObject) -> Batch:
 @THOROUGH
 @given(data=st.data())
 def test_known_layouts_do_not_change_results(few: int, is_compiled: bool, data: st.DataObject) -> None:
-    """They go from step to step through a chain, and each step does as it would if nobody had told it.
+    """Known layouts pass from step to step through a chain, and each step gives the same result without them.
 
-    So it is where rows are alike, and where each goes by itself, since what is alike is too few, or nothing could be
-    compiled.
+    This holds for rows of one layout and for rows that are transformed one by one, because too few share a layout or
+    nothing could be compiled.
     """
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(template, "FEW", few)

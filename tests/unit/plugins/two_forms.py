@@ -57,12 +57,12 @@ def written(converter: BatchConverter, schema: Schema | None, column: Any) -> tu
 
 
 def read(converter: BatchConverter, data: Any) -> tuple[list[ColumnRun], list[Failure]]:
-    """Return what a column of bytes stands for."""
+    """Return the values of a column of bytes."""
     return Converters(Ready(converter)).deserialize(ROLE, "t", data, np.arange(len(data)), HeaderRows())
 
 
 def read_whole(converter: BatchConverter, data: Any) -> list[ColumnRun]:
-    """Return what the form for batches makes of a column of bytes; raises what it says of the first bad row."""
+    """Return what the batch form reads from a column of bytes; raise its error for the first bad row."""
     found = converter.to_connect_batch("t", data)
     if isinstance(found, PartlyFailed):
         raise found.errors[min(found.errors)]

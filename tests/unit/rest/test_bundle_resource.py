@@ -62,7 +62,7 @@ def closed(tmp_path: Path) -> Iterator[Installer]:
 
 
 def test_bundles_are_listed_and_rejected_ones_have_a_reason(closed: Installer) -> None:
-    """So nobody has to read the log to find a missing plugin."""
+    """So users find a missing plugin without the log."""
     (closed.folder / "demo.zip").write_bytes(closed.bundle("1.0"))
     (closed.folder / "half.whl").write_bytes(b"PK half of it")
     found = closed.client.call("GET", "/plugins").json

@@ -164,7 +164,7 @@ class TestDeeds:
             assert (answer.status, answer.text) == (status, "")
             assert "content-type" not in answer.headers
 
-    def test_restarts_answer_with_a_plan_when_asked_for_more(self, client: Client) -> None:
+    def test_restarts_of_several_parts_answer_with_a_plan(self, client: Client) -> None:
         """KIP-745; a flag that is no boolean is false."""
         client.create()
         assert client.call("POST", "/connectors/c/restart").status == 204
@@ -189,7 +189,7 @@ class TestDeeds:
         )
 
 
-def test_passwords_are_shown_to_nobody_where_the_worker_wants_that(tmp_path: Path) -> None:
+def test_passwords_are_hidden_if_the_worker_masks_them(tmp_path: Path) -> None:
     """Wherever a configuration is shown; what was hidden may be sent back, and stays what it was."""
     key = "producer.override.ssl.key.password"
     config = {**CONFIG, key: "geheim"}

@@ -58,7 +58,7 @@ def test_setting_a_cluster_level_has_an_empty_response(client: Client) -> None:
     assert client.call("GET", "/admin/loggers/rest.scope").json["level"] == "TRACE"
 
 
-def test_level_of_the_cluster_goes_to_all_its_hosts(tmp_path: Path) -> None:
+def test_level_of_the_cluster_reaches_all_its_hosts(tmp_path: Path) -> None:
     """This host gets it like the others, through the store; a level of the worker stays local."""
     shared: list[tuple[str, str]] = []
     for client in serve(tmp_path, cluster=ClusterAccess(share_level=lambda name, level: shared.append((name, level)))):

@@ -45,8 +45,8 @@ MALFORMED = [
 
 
 @pytest.mark.parametrize(("accept", "given"), TAKEN)
-def test_an_answer_has_the_parameters_that_its_type_is_wanted_with(accept: str, given: str) -> None:
-    """Those of the range that is wanted most, and among these says most."""
+def test_an_answer_has_the_parameters_of_the_accepted_type(accept: str, given: str) -> None:
+    """Those of the most preferred range, and among equals the most specific."""
     wanted = next(each for each in accepted(accept) if each.takes(JSON))
     assert (wanted.particular or JSON) == given
 
@@ -64,7 +64,7 @@ def test_types_are_read_of_requests(client: Client) -> None:
 
 @pytest.mark.parametrize("accept", NOT_TAKEN)
 def test_a_header_that_excludes_json_does_not_accept_it(accept: str) -> None:
-    """A type without a part stands for all of its parts."""
+    """A type without a subtype means all of its subtypes."""
     assert not any(each.takes(JSON) for each in accepted(accept))
 
 
@@ -80,7 +80,7 @@ def test_what_is_no_list_of_media_ranges_is_refused(text: str) -> None:
     "text", ["application", "*", "application/json,", "application/json;x", "application/json; =x"]
 )
 def test_content_has_one_whole_type(text: str) -> None:
-    """Both parts of it are there."""
+    """With type and subtype."""
     with pytest.raises(HTTPException) as caught:
         content_range(text)
     assert caught.value.status_code == 400

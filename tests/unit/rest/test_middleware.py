@@ -86,7 +86,7 @@ def cors(headers: dict[str, str]) -> dict[str, str]:
     ],
 )
 def test_pages_of_allowed_origins_may_read(shared: Client, origin: str, is_allowed: bool) -> None:
-    """They are told, and so are caches that it depends on who asks."""
+    """The headers name the origin, and tell caches that the answer depends on it."""
     answer = shared.call("GET", "/connectors", headers={"Origin": origin})
     assert (answer.status, answer.headers["vary"]) == (200, "Origin")
     assert cors(answer.headers) == ({"access-control-allow-origin": origin} if is_allowed else {})
@@ -111,8 +111,8 @@ def test_refusals_may_be_read_as_well(shared: Client) -> None:
         assert (answer.status, answer.headers["access-control-allow-origin"]) == (status, ORIGIN)
 
 
-def test_everybody_may_read_where_that_is_wanted(tmp_path: Path) -> None:
-    """With the methods that need nobody's leave."""
+def test_all_origins_may_read_if_configured(tmp_path: Path) -> None:
+    """With the methods that need no preflight."""
     for client in serve(tmp_path, {"access.control.allow.origin": "*"}):
         answer = client.call("OPTIONS", "/connectors/x", headers={"Origin": "http://any", **PREFLIGHT})
         told = {"access-control-allow-origin": "http://any", "access-control-allow-methods": "GET,POST,HEAD", **TOLD}
@@ -126,7 +126,7 @@ def test_an_invalid_pattern_is_refused_at_the_start() -> None:
 
 
 def test_a_listener_for_admins_serves_nothing_else(shared: Client) -> None:
-    """Neither what others are served nor the headers they are given; and they are not served what is for admins."""
+    """Neither the other resources nor their headers; the other listeners do not serve `/admin`."""
     first, second, admin = shared.ports
     for path in ("/", "/connectors", "/health", "/nowhere"):
         answer = shared.call("GET", path, port=admin)
@@ -169,7 +169,7 @@ def test_a_path_that_somebody_may_read_otherwise_is_refused(shared: Client, path
     assert (answer.status, answer.text) == error(400, reason.format("/hearth/connectors"))
 
 
-def test_parameters_of_a_path_say_nothing(client: Client) -> None:
+def test_parameters_of_a_path_are_ignored(client: Client) -> None:
     """Java's server drops them; a semicolon that is part of a name is written `%3B`."""
     client.create("c")
     assert client.call("GET", "/connectors;a=b").text == '["c"]'

@@ -31,7 +31,7 @@ OWN = {
 
 
 def operations(document: dict[str, Any]) -> dict[str, tuple[str, str, dict[str, Any]]]:
-    """Return by its name the method and path of each operation, and what is said of it."""
+    """Return method, path and description of each operation by its name."""
     return {
         operation["operationId"]: (method.upper(), path, operation)
         for path, methods in document["paths"].items()
@@ -46,7 +46,7 @@ def resolved(schema: dict[str, Any], document: dict[str, Any]) -> dict[str, Any]
 
 
 def fits(value: Any, schema: dict[str, Any], document: dict[str, Any]) -> bool:
-    """Return whether a value is what a schema says, with nothing beside it; only what the document uses is known."""
+    """Return whether a value matches a schema exactly; only the features that the document uses are supported."""
     schema = resolved(schema, document)
     if several := schema.get("oneOf") or schema.get("anyOf") or schema.get("allOf"):
         return (value is None and schema.get("nullable", False)) or any(
@@ -83,7 +83,7 @@ def test_it_names_kafkas_operations_and_serves_each(client: Client) -> None:
         assert method in allowed, name
 
 
-def test_answers_are_what_it_says(client: Client) -> None:
+def test_answers_match_the_document(client: Client) -> None:
     """Every entity that travels, with a connector that runs."""
     document = client.call("GET", "/openapi.json").json
     found = operations(document)

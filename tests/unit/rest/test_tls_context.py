@@ -158,7 +158,7 @@ def test_only_enabled_versions_and_suites_are_used(identity: Path) -> None:
         shake_hands(context, newest)
 
 
-def test_settings_without_the_prefix_apply_if_none_has_it(identity: Path) -> None:
+def test_settings_without_the_prefix_apply_only_without_prefixed_ones(identity: Path) -> None:
     """All or nothing, as in Kafka: with one prefixed key, those without the prefix are ignored."""
     bare = pem(identity, "")
     assert shake_hands(server_context(bare, PREFIX), trusting(identity))

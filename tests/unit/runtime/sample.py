@@ -38,7 +38,7 @@ def plugin(
 
 
 def sink_plan(**members: Any) -> SinkPlan:
-    """Return what a sink reads: one topic, or what is given."""
+    """Return the plan of what a sink reads: one topic by default."""
     plan = SinkPlan(
         topics=("t",),
         topics_regex=None,

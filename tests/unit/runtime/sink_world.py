@@ -363,7 +363,7 @@ class FakeStage:
             work(answer)
 
     def notify(self, notice: SkipPuts) -> None:
-        """Skip the puts that follow; every other time the task has not begun the first one either."""
+        """Skip the puts that follow; every other time also the first one, if the task has not started it."""
         if self.times_left_out % 2 == 0 and self._pending:
             self._pending[0].done()
         self.said += 1

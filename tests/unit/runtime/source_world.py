@@ -411,7 +411,7 @@ def _delivery(rows: list[tuple[int, int, int, int]]) -> DeliveryReport:
 
 
 class WorldPipeline:
-    """A pipeline for the test's records; plugins take time, and nobody waits for them once the host is lost."""
+    """A pipeline for the test's records; its plugins take time, and a lost host ends the wait for them."""
 
     def __init__(self, world: World, link: WorldLink | None = None) -> None:
         self._world, self._link = world, link

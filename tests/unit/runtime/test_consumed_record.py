@@ -1,4 +1,4 @@
-"""Records as they were consumed: what is said of them, and how they come back from a stage."""
+"""Consumed records: their description, and how a stage sends them back."""
 
 from __future__ import annotations
 
@@ -37,8 +37,8 @@ def test_record_is_described_as_kafka_connect_does() -> None:
     assert Consumed(incoming((3, 7), kind=0), 0).text() == "consumed record is {topic='t', partition=3, offset=7}"
 
 
-def test_place_of_a_record_tells_what_to_look_for() -> None:
-    """Topic, partition and offset, its key and how large it is, and nothing of its value."""
+def test_description_of_a_record_identifies_it() -> None:
+    """Topic, partition, offset, key and size, and nothing of its value."""
     record = replace(incoming((3, 7), (3, 8)), key=pa.array([None, b"order \xff 8"], pa.binary()))
     assert Consumed(record, 0).place() == "topic 't', partition 3, offset 7, 3 bytes"
     assert Consumed(record, 1).place() == "topic 't', partition 3, offset 8, key 'order \ufffd 8', 12 bytes"

@@ -18,7 +18,7 @@ from tests.timeouts import TIMEOUT
 
 
 class Pipe:
-    """A pipeline whose steps tell who works, wait until they may go, and refuse what they are told to."""
+    """A pipeline whose steps record their thread, wait until released, and fail for given rows."""
 
     has_stages = False
 
@@ -74,7 +74,7 @@ def begin(conversion: Conversion[str], pipe: Pipe, *pieces: str) -> None:
 
 
 def done(conversion: Conversion[str]) -> list[str]:
-    """Take what is converted by now."""
+    """Return what is converted so far."""
     taken = []
     while conversion.is_next_done:
         taken.append(conversion.take())

@@ -233,7 +233,7 @@ def test_bounds_are_those_of_each_partition(places: list[tuple[int, int]]) -> No
 
 
 def texts(count: int, size: int = 10, failed: int | None = None) -> Delivery:
-    """Return a delivery of so many texts of so many bytes each, of which one may not be readable."""
+    """Return a delivery of texts of a given number and size, one of which may be unreadable."""
     failures = [] if failed is None else [failure(failed)]
     source = incoming(*((0, at) for at in range(count)))
     return Delivery([numbered([*range(count)], [*range(count)])], (source,), failures=failures, record_size=size)

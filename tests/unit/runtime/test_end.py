@@ -51,7 +51,7 @@ def running(stage: Any) -> RunEnd:
 
 
 def await_guards() -> None:
-    """Wait until nobody guards a run any more, nor has a last resort for it."""
+    """Wait until no guard and no last resort of a run is left."""
     for thread in threading.enumerate():
         if thread.name in ("stop", "last-resort"):
             thread.join(TIMEOUT)

@@ -19,7 +19,7 @@ def rows(*fates: str, topic: str = "t") -> list[tuple[str, int, str]]:
 
 
 def begin(boundary: str = "poll", interval: float = 2.0, *, is_tolerant: bool = True) -> Run:
-    """Start a run whose broker answers at once, and commits when it is told to."""
+    """Start a run whose broker answers at once, and commits on request."""
     run = Run(World(is_tolerant=is_tolerant), boundary=boundary, interval=interval)
 
     def answer() -> None:
@@ -38,7 +38,7 @@ def written(run: Run) -> list[int]:
 
 
 def until_commit(run: Run) -> None:
-    """Let the loop go on until a transaction is being committed."""
+    """Run the loop until a transaction is being committed."""
     run.turn_until(lambda: run.transactions.is_deciding)
 
 

@@ -115,7 +115,7 @@ def test_tasks_use_the_log_levels_of_the_host(
 
 
 class Impostor:
-    """Somebody who listens where a task expects its host, and keeps what he is told."""
+    """Another process that listens at a host's address, and records what it receives."""
 
     def __init__(self) -> None:
         self.heard = b""

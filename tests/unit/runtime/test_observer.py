@@ -1,4 +1,4 @@
-"""The observer: what it counts, what it tells the host, and what it logs."""
+"""The observer: its counts, its reports to the host, and its log lines."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tests.unit.runtime.sample import SETTINGS, Record, failure
 
 
 class Link:
-    """A host that notes what it is told."""
+    """A host that records what it receives."""
 
     def __init__(self) -> None:
         self.is_lost = False
@@ -96,7 +96,7 @@ def test_failed_run_reports_its_trace(link: Link, caplog: pytest.LogCaptureFixtu
 
 
 def test_run_with_a_lost_host_does_not_fail(link: Link, caplog: pytest.LogCaptureFixture) -> None:
-    """The host cannot be told, and the task has not failed."""
+    """The host cannot receive a status, and the task has not failed."""
     link.is_lost = True
     observer(link).ended(HostLost("gone"))
     assert link.told == []

@@ -1,4 +1,4 @@
-"""The way of a record is the one that the runtime's docstring tells, and no longer than a reader can follow."""
+"""A record passes the modules that the runtime's docstring names, and not more than a reader can follow."""
 
 from __future__ import annotations
 
@@ -108,9 +108,9 @@ def committed(broker: KafkaBroker, connector: str, topic: str) -> int:
 
 
 def test_records_pass_the_documented_modules(broker: KafkaBroker, trace: Trace, tmp_path: Path) -> None:
-    """On the good way, in the run's thread, its stage's reader and its stage; real plugins, a real broker.
+    """Without failures, in the run's thread, its stage's reader and its stage; with real plugins and a broker.
 
-    What is told is what runs: no file of a path is left out by the trace, and it meets no other but the carriers.
+    The trace has all files of the documented path, and no others but the carriers.
     """
     name = "the-way-of-a-record"
     Topics(broker.bootstrap_servers).create(name)

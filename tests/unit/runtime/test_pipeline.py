@@ -325,7 +325,7 @@ def test_adjacent_transformations_of_one_environment_share_a_hop() -> None:
 @pytest.mark.parametrize("home", [None, "other"], ids=["near", "far"])
 @pytest.mark.parametrize("negate", [False, True])
 def test_predicate_guards_wherever_it_lives(home: str | None, negate: bool) -> None:
-    """A predicate beside its transformation and one in another place choose the same rows."""
+    """A predicate in its transformation's process and one in another process select the same rows."""
     guarded = plugin("transforms.upper", "UpperBatch", None, None, "predicates.long", negate)
     prepared = pipeline("source", guarded, plugin("predicates.long", "IsLong", home)).preparing(
         [polled("a", "longer", "b", "bad", "longest")]
@@ -358,7 +358,7 @@ def test_consumed_rows_become_batches() -> None:
     assert not first.has_headers
 
 
-def test_unread_headers_are_not_converted_if_none_can_fail() -> None:
+def test_unread_headers_are_not_converted_if_their_converter_cannot_fail() -> None:
     """A converter that may fail reads them anyway: a record with a bad header is not put."""
     incoming = consumed(b"a", b"b", headers=raw_column([[], [("h", b"bad")]]))
     made = pipeline("sink")

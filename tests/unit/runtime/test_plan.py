@@ -39,8 +39,8 @@ def source() -> TaskPlan:
 
 
 @pytest.mark.parametrize("plan", [sink(), source(), task_plan("source"), task_plan("sink")])
-def test_plan_goes_over_the_link_unchanged(plan: TaskPlan) -> None:
-    """The link carries JSON; what is read is what was written, in types too."""
+def test_plan_round_trips_over_the_link(plan: TaskPlan) -> None:
+    """The link carries JSON; values and types are preserved."""
     assert TaskPlan.from_json(json.loads(json.dumps(plan.to_json()))) == plan
 
 

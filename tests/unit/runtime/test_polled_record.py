@@ -34,7 +34,7 @@ def test_text_is_that_of_javas_record() -> None:
     ]
 
 
-def test_place_says_where_the_record_was_read() -> None:
+def test_place_is_where_the_record_was_read() -> None:
     """Without its value, which a status must not show."""
     place = "source partition {filename=in.txt}, source offset"
     assert polled(0).place() == f"topic 't', key 'k', {place} {{position=5}}"

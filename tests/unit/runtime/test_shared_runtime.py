@@ -96,7 +96,7 @@ class Daemon:
         self._reader.start()
 
     def begin(self, test: str) -> None:
-        """Forget what was said before."""
+        """Forget earlier reports."""
         self.shares = test
         with self._lock:
             self._said.clear()
@@ -108,7 +108,7 @@ class Daemon:
             self.process.stdin.write(f"{each} {shares or self.shares}\n")
 
     def said(self, what: str, connector: str) -> dict[str, Any]:
-        """Wait until it is said of a connector that its task ``runs``, ``ends`` or has a ``worker`` or is ``over``."""
+        """Wait until a connector's report is that its task ``runs``, ``ends`` or has a ``worker`` or is ``over``."""
         return self._queue(what, connector).get(timeout=TIMEOUT)
 
     def close(self) -> None:
@@ -156,7 +156,7 @@ def open_files(pid: int) -> list[str]:
 
 
 def test_tasks_of_one_group_share_a_process(daemon: Daemon) -> None:
-    """Each on a thread; the process is none of their workers, and holds none of their open files."""
+    """Each runs on a thread; the process is not a worker of theirs, and holds none of their open files."""
     daemon.bring("wait-a", "wait-b")
     daemon.bring("wait-c", shares="another")
     runs = [daemon.said("runs", f"wait-{each}") for each in "abc"]

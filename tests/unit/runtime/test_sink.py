@@ -60,7 +60,7 @@ def offsets(world: World) -> list[list[int]]:
 
 
 def refusing(world: World, times: int) -> None:
-    """Have the task refuse so many puts that are not its first."""
+    """Have the task refuse a number of puts after its first."""
     world.stage.turns.append(Turn())
     world.stage.turns.extend(Turn("refuse") for _ in range(times))
 
@@ -257,7 +257,7 @@ def test_an_intolerable_report_in_close_is_not_committed() -> None:
 
 
 def test_an_abandoned_flush_is_not_covered_by_a_later_one() -> None:
-    """It may have lost what was put, so the next run gets all of it again."""
+    """Its records may be lost, so the next run gets them all again."""
     world = World(tolerant=False, fetch=1)
     world.write(HERE, 3)
     steps(world, 5)

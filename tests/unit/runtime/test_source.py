@@ -710,9 +710,9 @@ def held_up(stages: str, polls: int, joined_rows: int = 1) -> Run:
 
 @pytest.mark.parametrize(("stages", "joined_rows", "most"), [(TOGETHER, 1, 2), (APART, 1, 3), (APART, 9, 1)])
 def test_polls_are_converted_in_parallel_in_stages(stages: str, joined_rows: int, most: int) -> None:
-    """So many pieces of it, for each takes memory, and no small ones, for each costs as much as a large one.
+    """They become a limited number of pieces, because each takes memory, and none is small, because each has a cost.
 
-    They are sent in the order of the polls, and the stage need not wait for that to poll again.
+    They are sent in the order of the polls, and the stage polls again meanwhile.
     """
     run = held_up(stages, 5, joined_rows)
     assert sum(type(each) is Polled for each in run.loop._polls._waiting) == 5 - most

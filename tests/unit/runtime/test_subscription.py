@@ -145,7 +145,7 @@ def test_kafkas_own_topics_are_left_out(subscribe: Subscribe, topics: Topics, na
 
 
 class Group:
-    """Stands in for a consumer: it notes what is subscribed to."""
+    """Replaces a consumer: records its subscriptions."""
 
     def __init__(self) -> None:
         self.names: list[str] = []
@@ -161,7 +161,7 @@ class Group:
 
 
 def test_named_topics_are_subscribed_to_once() -> None:
-    """Whether they are there or not."""
+    """Whether they exist or not."""
     group: Any = Group()
     subscription = Subscription(sink_plan(topics=("a", "b")))
     assert subscription.renew(group)
@@ -169,7 +169,7 @@ def test_named_topics_are_subscribed_to_once() -> None:
     assert group.subscribed == [["a", "b"]]
 
 
-def test_nobody_joins_without_a_topic() -> None:
+def test_a_consumer_joins_only_with_a_topic() -> None:
     """A pattern that matches nothing yet is no reason to; one that matches nothing any more ends nothing."""
     group: Any = Group()
     subscription = Subscription(sink_plan(topics=(), topics_regex="a.*", metadata_age=0.0))

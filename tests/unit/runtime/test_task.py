@@ -1,4 +1,4 @@
-"""A run of a task: it opens what the task needs, and closes it however it goes on."""
+"""A run of a task opens what the task needs, and closes it however the run ends."""
 
 from __future__ import annotations
 
@@ -99,8 +99,8 @@ def test_run_that_breaks_while_it_is_closed_is_over(exits: list[int], monkeypatc
     assert exits == []
 
 
-def test_run_that_does_not_find_its_host_says_so(exits: list[int]) -> None:
-    """Spark carries the reason to the host, at once and without trying again."""
+def test_run_that_does_not_find_its_host_reports_the_reason(exits: list[int]) -> None:
+    """Spark carries the reason to the host, at once and without another attempt."""
     reason = run_task(NOWHERE, as_it_is)
     assert reason is not None
     assert reason.reason.startswith("could not reach its host at 127.0.0.1:1: ")
@@ -183,7 +183,7 @@ def test_a_run_whose_shared_process_dies_is_restarted(exits: list[int], monkeypa
 
 
 def test_run_whose_start_fails_leaves_no_client_behind(exits: list[int], monkeypatch: pytest.MonkeyPatch) -> None:
-    """Spark uses its process again: a consumer that nobody polls would stay in the group, and its threads alive."""
+    """Spark uses its process again: an unclosed consumer would stay in the group, and its threads alive."""
     consumers: list[Consumer] = []
 
     class Noted(Consumer):

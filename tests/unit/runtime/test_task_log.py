@@ -14,7 +14,7 @@ from hearth_stage.log_call import LogLine
 
 
 class Link:
-    """A host that notes what it is told, until it is gone."""
+    """A host that records what it receives until it ends."""
 
     def __init__(self) -> None:
         self.is_gone = False

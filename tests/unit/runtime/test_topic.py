@@ -44,7 +44,7 @@ def creating(broker: KafkaBroker) -> Open:
 
 
 def ensure(creation: TopicCreation, topic: str) -> None:
-    """Ask for a topic until it is there."""
+    """Request a topic until it exists."""
     deadline = time.monotonic() + 30
     while not creation.ensure(topic):
         assert time.monotonic() < deadline, f"{topic} is not there"
@@ -92,7 +92,7 @@ def test_topic_that_is_there_stays_as_it_is(creating: Open, broker: KafkaBroker,
 def test_a_topic_that_cannot_be_created_is_reported_with_the_reason(
     creating: Open, topic: str, keys: dict[str, str], says: str
 ) -> None:
-    """The words are Kafka Connect's, with what the broker said."""
+    """The message is Kafka Connect's, with the broker's reason."""
     with pytest.raises(ConnectError, match=says.format(topic=topic)):
         ensure(creating(**keys), topic)
 
@@ -133,8 +133,8 @@ def waiting(admin: Admin) -> TopicCreation:
     return TopicCreation(topic_groups(keys), admin)
 
 
-def test_nobody_waits_for_a_broker_that_is_away(admin: Admin, caplog: pytest.LogCaptureFixture) -> None:
-    """The task looks after its other duties; the broker is asked again whenever it did not answer."""
+def test_the_task_does_not_wait_for_an_unavailable_broker(admin: Admin, caplog: pytest.LogCaptureFixture) -> None:
+    """It continues with its other duties, and asks the broker again later."""
     creation = waiting(admin)
     assert not creation.ensure("t")
     admin.asked[0][1].set_exception(KafkaException(KafkaError(KafkaError._TRANSPORT, "away")))
@@ -145,8 +145,8 @@ def test_nobody_waits_for_a_broker_that_is_away(admin: Admin, caplog: pytest.Log
     assert [kind for kind, _ in admin.asked] == ["look", "look"]
 
 
-def test_a_topic_that_is_made_meanwhile_is_fine(admin: Admin) -> None:
-    """Two tasks may find at once that it is missing; and a creation that nobody answers is looked for."""
+def test_a_topic_that_another_task_creates_is_used(admin: Admin) -> None:
+    """Two tasks may find at once that it is missing; a creation without an answer is checked."""
     creation = waiting(admin)
     creation.ensure("t")
     admin.asked[0][1].set_exception(KafkaException(KafkaError(KafkaError.UNKNOWN_TOPIC_OR_PART)))
@@ -184,7 +184,7 @@ def test_refused_credentials_end_the_search(admin: Admin) -> None:
 def test_a_task_that_may_not_describe_or_create_a_topic_reports_which(
     admin: Admin, is_missing: bool, says: str
 ) -> None:
-    """The words are Kafka Connect's, with what the broker said."""
+    """The message is Kafka Connect's, with the broker's reason."""
     creation = waiting(admin)
     creation.ensure("t")
     if is_missing:

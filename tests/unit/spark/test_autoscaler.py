@@ -61,7 +61,7 @@ class Cluster:
         return ExecutorUsage(self.used.get(executor, 0.0), 4.0, self.now)
 
     def pass_time(self, seconds: float, cpus: float = 0.0) -> None:
-        """Let all executors use so many processors for a while, and look every five seconds."""
+        """Let all executors use a number of processors for a while; check every five seconds."""
         for _ in range(int(seconds / 5)):
             self.now += 5
             for name in self.present:
@@ -99,7 +99,7 @@ def test_tasks_move_to_a_new_executor(cluster: Cluster) -> None:
 
 
 def test_released_executor_drains_its_tasks(cluster: Cluster) -> None:
-    """Until the last has, however often it has to be told; nothing is cut off, and a word is said in the end."""
+    """It is asked again until the last task has ended; no task is cut off, and the end is logged."""
     cluster.present["1"] = False
     cluster.scaler._scaling.wanted = 2
     cluster.running = {"0": ["a-0", "b-0"], "1": ["c-0"]}
@@ -124,14 +124,14 @@ def test_missing_executors_cause_one_warning(cluster: Cluster, caplog: pytest.Lo
 
 
 def test_running_task_does_not_wait_for_a_slot(cluster: Cluster) -> None:
-    """Whoever has not reported for a while may have begun, and be slow."""
+    """A task that has not reported for a while may be running slowly."""
     cluster.running["0"], cluster.late = ["a-0"], ["a-0"]
     cluster.pass_time(30)
     assert cluster.asked == []
 
 
 def test_failed_check_is_followed_by_the_next(cluster: Cluster, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Spark may be starting anew."""
+    """Spark may be restarting."""
     looks: list[int] = []
 
     def look(_self: Any) -> None:

@@ -67,7 +67,7 @@ def test_python_of_executors_is_the_hosts_unless_a_key_names_another() -> None:
 
 @pytest.mark.parametrize("is_stopped", [True, False])
 def test_failed_jvm_start_closes_the_spare(monkeypatch: pytest.MonkeyPatch, is_stopped: bool) -> None:
-    """Nobody would have it, and the process of the host may go on for long."""
+    """Otherwise the spare would live unused as long as the host."""
     closed: list[bool] = []
     for name in ("PYSPARK_PYTHON", "PYSPARK_DRIVER_PYTHON", "SPARK_LOCAL_IP", "PYTHONPATH"):
         monkeypatch.setenv(name, "")  # which the driver sets

@@ -24,7 +24,7 @@ def environment(tmp_path: Path) -> Environment:
 
 
 def sent(environment: Environment, folder: Path) -> list[str]:
-    """Ship an environment; returns what Spark was asked to add."""
+    """Send an environment; return the files that Spark was asked to add."""
     added: list[str] = []
     ship(SimpleNamespace(_temp_dir=str(folder), addArchive=added.append), environment)
     return added

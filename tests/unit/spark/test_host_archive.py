@@ -49,7 +49,7 @@ def test_python_without_packages_runs_tasks_from_the_archive(tmp_path: Path) -> 
 
 
 def test_editable_install_is_archived_as_its_packages(tmp_path: Path) -> None:
-    """An installation that only points to it has none; what lies beside the packages stays."""
+    """The installation itself only points to its packages; other files next to them are left out."""
     for name in (
         "one/__init__.py",
         "one/inner/data.txt",

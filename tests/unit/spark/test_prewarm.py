@@ -23,7 +23,7 @@ class Cluster:
         self._jsc: Any = SimpleNamespace(sc=lambda: SimpleNamespace(isStopped=lambda: False))
 
     def executors(self, _context: Any) -> frozenset[str]:
-        """Return those of the next look; where there is none they cannot be counted, and after the last it is over."""
+        """Return the executors of the next check; raise if they cannot be counted, and end after the last."""
         if not self.looks:
             self._jsc = None
         if not (found := self.looks.pop(0) if self.looks else None):
@@ -55,7 +55,7 @@ FIRST, SECOND = ("one", 11), ("two", 12)
 def test_prewarm_repeats_until_each_executor_has_answered(
     monkeypatch: pytest.MonkeyPatch, looks: list[set[str]], answers: list[set[tuple[str, int]]], asked: list[int]
 ) -> None:
-    """And not for ever: where all slots are taken Python is there."""
+    """Within a limit: where all slots are taken, Python is running already."""
     cluster = Cluster(looks, answers)
     monkeypatch.setattr(prewarm, "LOOK_SECONDS", 0)
     monkeypatch.setattr(prewarm, "_executors", cluster.executors)

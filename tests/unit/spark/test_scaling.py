@@ -33,7 +33,7 @@ def settled(capacity: Capacity, *cpu: float | None, tasks: int = 1, slots: int =
 
 
 def test_scaling_starts_with_the_minimum() -> None:
-    """And stays there as long as nobody is there to be measured."""
+    """It stays there until an executor can be measured."""
     scaling = Scaling(BETWEEN)
     assert scaling.decide(0.0, [], 3).wanted == 1
 
@@ -47,7 +47,7 @@ def test_high_load_scales_out_at_once() -> None:
 
 
 def test_mean_load_decides() -> None:
-    """One that is busy beside one that is not has what it needs when tasks are shared out."""
+    """One busy executor beside an idle one needs no further one, once tasks are shared out."""
     scaling, now = settled(BETWEEN, 1.0, 0.4)
     assert scaling.decide(now, executors(1.0, 0.4), 0).wanted == 2
 
@@ -75,7 +75,7 @@ def test_load_is_ignored_after_tasks_moved() -> None:
 
 
 def test_low_load_releases_one_after_a_while() -> None:
-    """The one whose tasks are fewest; a moment of work in between begins the while anew."""
+    """The one with the fewest tasks; a moment of load in between restarts the wait."""
     scaling, now = settled(BETWEEN, 0.1, 0.1)
     loads = [ExecutorLoad("a", 8, ("x", "y"), 0.1), ExecutorLoad("b", 8, ("z",), 0.1)]
     assert scaling.decide(now, loads, 0).leaving is None
@@ -96,7 +96,7 @@ def test_low_load_releases_one_after_a_while() -> None:
     ids=["no slots elsewhere", "not known"],
 )
 def test_executor_whose_tasks_cannot_move_is_kept(cpu: tuple[float | None, ...], tasks: int, slots: int) -> None:
-    """Its tasks would have nowhere to go, or nobody knows what it does."""
+    """No other has slots for its tasks, or its load is unknown."""
     scaling, now = settled(BETWEEN, *cpu, tasks=tasks, slots=slots)
     for second in range(0, 1000, 5):
         assert scaling.decide(now + second, executors(*cpu, tasks=tasks, slots=slots), 0).leaving is None
@@ -136,7 +136,7 @@ def test_fixed_count_ignores_load() -> None:
 
 @given(st.lists(st.tuples(st.integers(0, 9), st.integers(0, 9)), min_size=1, max_size=6))
 def test_tasks_are_levelled_within_free_slots(shape: list[tuple[int, int]]) -> None:
-    """None has two more than one that has room; each moves once, and nobody gets more than it has slots for."""
+    """Counts differ by at most one where slots are free; no task moves twice, and no executor exceeds its slots."""
     loads = [
         ExecutorLoad(str(number), max(slots, tasks), tuple(f"{number}-{task}" for task in range(tasks)))
         for number, (slots, tasks) in enumerate(shape)

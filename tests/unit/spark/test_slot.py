@@ -50,7 +50,7 @@ class Context:
 
 
 class Stand:
-    """A watch over a clock that a test turns, and what it said."""
+    """A watch with the test's clock, and its messages."""
 
     def __init__(self, settings: Mapping[str, str], executors: int = 1, capacity: Capacity | None = None) -> None:
         self.now = 0.0
@@ -59,7 +59,7 @@ class Stand:
         self.watch = SlotWatch(settings, self.said.append, lambda: self.now, capacity)
 
     def look(self, seconds: float = 0.0) -> list[str]:
-        """Let time pass, look, and return what was said since the last time."""
+        """Let time pass, check, and return the new messages."""
         self.now += seconds
         self.said.clear()
         self.watch.look(self.context)

@@ -60,7 +60,7 @@ def parent(pid: int) -> int:
 
 
 def test_spare_takes_over_from_sparks_daemon() -> None:
-    """Its workers have what Spark said to the other, which waits for the end of the spare and needs no memory."""
+    """Its workers get what Spark sent to the original, which waits for the end of the spare and needs no memory."""
     with closing(SpareDaemon(sys.executable, variables())) as spare, daemon(**spare.variables) as (started, port):
         pid, said = worker(port)
         forked_from = parent(pid)
@@ -74,7 +74,7 @@ def test_spare_takes_over_from_sparks_daemon() -> None:
 
 
 def test_sparks_own_daemon_serves_without_a_spare() -> None:
-    """It has ended since the JVM was told of it, or another has taken it."""
+    """The spare has ended since the JVM got its address, or another daemon has taken it."""
     spare = SpareDaemon(sys.executable, variables())
     spare.close()
     with closing(SpareDaemon(sys.executable, variables())) as other, daemon(**other.variables) as (_, first):

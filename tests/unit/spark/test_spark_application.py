@@ -89,7 +89,7 @@ class Standby:
             self.begun_with = settings
 
         def has_ended(self, failure: Exception) -> bool:
-            """Return that it is there."""
+            """Note the end."""
             return False
 
         def stop(self, grace: float) -> None:
@@ -98,7 +98,7 @@ class Standby:
 
 
 class Launching:
-    """Jobs of which there is one more whenever somebody asks, up to so many."""
+    """Jobs whose number grows by one at each request, up to a limit."""
 
     def __init__(self, most: float) -> None:
         self.most, self.asked = most, 0
@@ -131,7 +131,7 @@ def test_ui_opens_after_tasks_were_launched(monkeypatch: pytest.MonkeyPatch, mos
 
 
 def test_start_waits_on_another_thread_for_the_prepared_jvm(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The host goes on meanwhile, and has no second one."""
+    """The host continues meanwhile, and starts no second JVM."""
     standby, goes_on = Standby(monkeypatch), threading.Event()
     prepare = Standby.Driver.prepare
     monkeypatch.setattr(Standby.Driver, "prepare", lambda driver: goes_on.wait(TIMEOUT) and prepare(driver))
@@ -187,7 +187,7 @@ class Executors:
 def test_standby_application_only_lacks_executors(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """It asks for these when it starts, and with the application that it has; who has started stands by no more."""
+    """Its start requests them for the existing application; a started one is no standby any more."""
     standby, follows = Standby(monkeypatch), Term("kafka/group", 7)
     monkeypatch.setattr(spark_application, "silence_of", lambda master: None)
     monkeypatch.setattr(spark_application, "ExecutorSet", Executors)
@@ -220,5 +220,5 @@ def test_standby_application_only_lacks_executors(
     ],
 )
 def test_no_standby_if_the_application_would_take_resources(worker: dict[str, str]) -> None:
-    """A local one is there anyway; elsewhere Spark may have executors, or more, by its own settings."""
+    """A local one needs no standby; elsewhere Spark's own settings may give it executors."""
     assert not application({**worker, "spark.driver.host": "127.0.0.1"}).can_stand_by

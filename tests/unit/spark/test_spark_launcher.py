@@ -63,7 +63,7 @@ class Spark:
         self.submitted.put(on_end)
 
     def has_ended(self, failure: Exception) -> bool:
-        """Return that it is there, whatever failed."""
+        """Note the end, whatever failed."""
         return False
 
     def stop(self, grace: float) -> None:
@@ -98,7 +98,7 @@ def launched(launcher: SparkLauncher, spark: Spark, task: int = 0, plan: TaskPla
 def test_started_run_does_not_wait_for_a_slot(
     launcher: SparkLauncher, spark: Spark, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Spark is asked of those that have said nothing, and of no other."""
+    """Spark is asked only about runs that have not reported."""
     spark.is_started.set()
     for task in (0, 1):
         launched(launcher, spark, task)
@@ -117,7 +117,7 @@ def test_started_run_does_not_wait_for_a_slot(
 
 
 def test_launches_do_not_wait_for_each_other(launcher: SparkLauncher, spark: Spark) -> None:
-    """However many run: each is submitted, and what its job ends with is told."""
+    """However many run: each is submitted, and the end of its job is reported."""
     spark.is_started.set()
     for task in range(LAUNCHERS + 2):
         launched(launcher, spark, task)
@@ -131,7 +131,7 @@ def test_launches_do_not_wait_for_each_other(launcher: SparkLauncher, spark: Spa
 
 
 def test_launch_cancelled_in_time_is_not_submitted(launcher: SparkLauncher, spark: Spark) -> None:
-    """Spark is still starting; whoever launched the task hears that nothing runs."""
+    """While Spark is still starting; the caller learns that nothing runs."""
     for task in range(LAUNCHERS + 1):
         launched(launcher, spark, task)
     launcher.cancel("c", LAUNCHERS)
@@ -185,7 +185,7 @@ SECRETS = {
 
 
 def test_spark_job_contains_no_setting_and_no_secret(launcher: SparkLauncher, spark: Spark, tmp_path: Path) -> None:
-    """It is how a task finds and enters its host; everything else that host tells it itself."""
+    """It contains only the host's address and the task's token; the host sends everything else."""
     known = directory(tmp_path)
     worker = WorkerConfig({**WORKER, **SECRETS["worker"]})
     config = {"name": "c", "connector.class": SOURCE, **SECRETS["connector"]}

@@ -29,7 +29,7 @@ def said() -> None:
 
 
 def test_lines_of_the_jvm_are_logged(caplog: pytest.LogCaptureFixture) -> None:
-    """Errors only, until somebody wants more of them; what has no logger is a line like that of any process."""
+    """Only errors by default; a line without a logger is logged as any process's output."""
     said()
     assert [(each.levelname, each.name, each.getMessage()) for each in caplog.records] == [
         ("ERROR", "org.apache.spark.A", "what\nwhere"),

@@ -28,7 +28,7 @@ def test_local_driver_requires_a_secret() -> None:
 
 
 def test_encryption_disables_the_fallback_to_clear_text() -> None:
-    """Whoever can change the first message on its way could bring both sides to it."""
+    """Anybody who can change the first message could force both sides to it."""
     cluster = {"spark.master": "spark://m:7077", "spark.driver.host": "127.0.0.1"}
     encrypted = {**cluster, "spark.network.crypto.enabled": "true"}
     key = "spark.network.crypto.saslFallback"
@@ -56,7 +56,7 @@ def test_cluster_executors_use_c1_by_default() -> None:
 
 
 def test_local_executors_use_the_drivers_class_archive(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Elsewhere there is no such file, and a JVM that is told of one finds not even Java's own then."""
+    """Elsewhere the file does not exist, and a JVM that names it does not even use Java's own archive."""
     archive = SimpleNamespace(options=lambda: ("-XX:SharedArchiveFile=/a.jsa",))
     monkeypatch.setattr(spark_setting, "driver_archive", lambda: archive)
     key, here = "spark.executor.defaultJavaOptions", {"spark.master": "spark://127.0.0.1:1"}
@@ -79,7 +79,7 @@ def test_local_executors_use_the_drivers_class_archive(monkeypatch: pytest.Monke
     ],
 )
 def test_unencrypted_tokens_cause_a_warning(keys: dict[str, str], is_exposed: bool) -> None:
-    """Who has one is told the passwords of its connector."""
+    """The holder of a token receives the passwords of its connector."""
     said = exposure(spark_settings({"spark.master": "spark://m:7077", "spark.driver.host": "127.0.0.1", **keys}))
     assert (said is not None) is is_exposed
     assert said is None or ("spark.authenticate=true" in said and "spark.network.crypto.enabled=true" in said)

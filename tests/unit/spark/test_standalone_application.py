@@ -33,7 +33,7 @@ class Application(StandaloneApplication):
         self.told.append(application)
 
     def seen(self) -> list[str]:
-        """Return what was told of all states."""
+        """Return the reactions to all states."""
         self.watch(lambda: self.told.append("away"), lambda: self.told.append("forgotten"), self.is_over)
         return self.told
 
@@ -46,7 +46,7 @@ class Application(StandaloneApplication):
 
 @pytest.fixture(autouse=True)
 def _at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let nobody wait for a master."""
+    """Skip the waits for a master."""
     monkeypatch.setattr(standalone_application, "AWAY_SECONDS", 0.0)
 
 
@@ -63,14 +63,14 @@ def test_only_applications_of_earlier_terms_are_ended() -> None:
 
 
 def test_recovered_master_that_knows_the_application_is_ignored() -> None:
-    """Spark's driver has heard of it then."""
+    """Spark's driver has registered again by then."""
     assert Application(knows(), None, None, knows(workers=False), knows()).seen() == []
     assert Application(None, knows(), None).met() == 0
     assert Application(knows(), None, None, knows(workers=False), None).met() == 1
 
 
 def test_forgotten_application_restarts_when_workers_return() -> None:
-    """Not before: until then all that runs goes on, and time enough to make a JVM ready, once."""
+    """Not before: until then the running tasks continue, and there is time to prepare one JVM."""
     forgot = knows(own=False, workers=False)
     assert Application(knows(), None, forgot, forgot).seen() == ["away"]
     assert Application(knows(), None, forgot, forgot, knows(own=False), None).seen() == ["away", "forgotten"]
@@ -78,7 +78,7 @@ def test_forgotten_application_restarts_when_workers_return() -> None:
 
 
 def test_application_carries_its_term() -> None:
-    """To the master, by what its executors are told."""
+    """The master shows it in the settings of the executors."""
     assert OWN.settings() == {
         "spark.executorEnv.HEARTH_CLUSTER": "kafka/group",
         "spark.executorEnv.HEARTH_TERM": "7",

@@ -90,7 +90,7 @@ def test_peer_without_the_secret_gets_no_worker(secret: str) -> None:
 
 
 def test_only_the_named_worker_is_killed() -> None:
-    """A number of nobody is passed over."""
+    """An unknown process id is ignored."""
     with daemon() as (started, said), connected(said) as first, connected(said) as second:
         pids = number(first), number(second)
         show(second)

@@ -110,7 +110,7 @@ def test_empty_polls_are_not_reported_by_default(start: Start) -> None:
 
 
 def test_transformations_outside_the_stage_run_and_report_failures(start: Start) -> None:
-    """The failed rows are reported, the others go on."""
+    """The failed rows are reported, the others pass."""
     run = start("go bad go", plugin("transforms.up", "Upper", "samples"))
     taken = [run.take(LONG) for _ in range(3)]
     assert [values(each) for each in taken] == [['"GO 1"'], [], ['"GO 3"']]

@@ -1,4 +1,4 @@
-"""The configurations that the records of a config topic add up to, whoever wrote them and after any compaction."""
+"""The configurations in a config topic, whatever host wrote the records and after any compaction."""
 
 from __future__ import annotations
 

@@ -55,7 +55,7 @@ def test_the_quick_part_is_a_choice_of_tests(checkout: Path) -> None:
 
 
 def test_the_quick_part_runs_on_each_python_that_is_here(checkout: Path) -> None:
-    """In an environment of its own, whatever came of the one before; a Python that does not run is none."""
+    """Each in its own environment, whatever the result of the one before; a Python that does not run is skipped."""
     versions = ("3.96", "3.97", "3.98", "3.99")
     (checkout / "pyproject.toml").write_text(
         "".join(f'    "Programming Language :: Python :: {version}",\n' for version in versions)

@@ -192,7 +192,7 @@ class DrippingSource(SourceConnector):
 
 
 class DrippingTask(SourceTask):
-    """Ends with empty polls, or fails if it is told to."""
+    """Ends with empty polls, or fails if configured to."""
 
     polls = 0
 

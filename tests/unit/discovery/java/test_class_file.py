@@ -24,8 +24,8 @@ def test_header_has_name_parents_and_release() -> None:
 
 
 @pytest.mark.parametrize("flags", [0, PUBLIC | ABSTRACT, PUBLIC | INTERFACE | ABSTRACT])
-def test_class_that_nobody_can_create_is_not_concrete(flags: int) -> None:
-    """An abstract class, an interface and a class of its package alone are no plugins."""
+def test_class_without_public_instances_is_not_concrete(flags: int) -> None:
+    """An abstract class, an interface or a package-private class is not a plugin."""
     assert not read_header(java_class("A", flags=flags)).is_concrete
 
 

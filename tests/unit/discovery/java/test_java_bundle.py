@@ -162,7 +162,7 @@ def test_changed_bundle_is_read_again(form: str, tmp_path: Path, monkeypatch: py
 
 
 def test_class_path_has_the_order_of_java_connect(tmp_path: Path) -> None:
-    """By the bytes of absolute paths, where a link stands for what it leads to; a file counts once."""
+    """Sorted by the bytes of absolute paths, with links resolved; a file counts once."""
     real = jar(tmp_path / "0" / "real.jar", UPPER)
     demo = tmp_path / "demo"
     for name in ("b.jar", "lib-x/a.jar", "lib/a.jar", "Z.jar"):
@@ -206,7 +206,7 @@ def test_versions_that_a_jvm_returned_are_shown(tmp_path: Path) -> None:
     assert [each.version for each in again.declarations] == ["undefined", "2.5"]
 
 
-def test_jars_beside_each_other_are_bundles_of_their_own(tmp_path: Path) -> None:
+def test_adjacent_jars_are_separate_bundles(tmp_path: Path) -> None:
     """As in Java Connect: each child of an element of plugin.path is one location."""
     jar(tmp_path / "path" / "a.jar", SINK_CLASS)
     jar(tmp_path / "path" / "b.jar", UPPER)
@@ -222,7 +222,7 @@ def test_jars_beside_each_other_are_bundles_of_their_own(tmp_path: Path) -> None
 
 
 def test_jars_without_plugins_are_no_bundle(tmp_path: Path) -> None:
-    """A library beside the plugins."""
+    """A library next to the plugins, for example."""
     found = read(jar(tmp_path / "library.jar", java_class("org/example/Library")))
     assert isinstance(found, Rejected)
     assert "none of its Java classes is a plugin" in found.reason

@@ -48,8 +48,8 @@ def _known(location: Path, hub: HubManifest | None = None) -> KnownFiles:
 
 @pytest.mark.usefixtures("_all_settled")
 @pytest.mark.parametrize("hub", [None, HUB])
-def test_what_was_kept_of_unchanged_files_is_recalled(location: Path, hub: HubManifest | None) -> None:
-    """All of it, in another process, too, because it is in a file."""
+def test_facts_of_unchanged_files_are_kept(location: Path, hub: HubManifest | None) -> None:
+    """Also for another process, because they are in a file."""
     known = _known(location, hub)
     keep(location, known)
     assert recall(location) == known
@@ -94,7 +94,7 @@ def test_files_changed_just_now_are_not_relied_on(location: Path) -> None:
 
 @pytest.mark.usefixtures("_all_settled")
 @pytest.mark.parametrize("change", [{"stamps": 1}, {"hub": {"name": "x"}}, {"more": 1}, {"location": "/elsewhere"}])
-def test_damaged_record_counts_as_none(location: Path, change: dict[str, object], tmp_path: Path) -> None:
+def test_damaged_record_is_ignored(location: Path, change: dict[str, object], tmp_path: Path) -> None:
     """It is written again after the files were read."""
     keep(location, _known(location))
     (record,) = (tmp_path / "home").rglob("at-*.json")

@@ -17,7 +17,7 @@ ROWS = SchemaBuilder.struct().field("row", ROW).field("text", STRING_SCHEMA).bui
 
 
 class Callback:
-    """Stands in for the copier of nested values: records its calls."""
+    """Replaces the copier of nested values: records its calls."""
 
     def __init__(self) -> None:
         self.asked: list[Any] = []

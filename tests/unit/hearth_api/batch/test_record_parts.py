@@ -37,7 +37,7 @@ def of(
 
 @given(st.lists(st.builds(of, st.sampled_from("tu"), SCHEMAS, SCHEMAS, PARTITIONS), min_size=1, max_size=80))
 def test_kinds_are_topic_schemas_and_partition(records: list[SourceRecord]) -> None:
-    """Equal schemas are one kind, whoever made them; partitions are if they are written alike."""
+    """Equal schemas are one kind, whatever object they are; partitions are if their JSON is equal."""
     found = kinds_of(records)
     assert found is not None
     codes, firsts = found

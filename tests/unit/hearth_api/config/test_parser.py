@@ -108,7 +108,7 @@ def test_class_key_is_the_result_of_its_resolver() -> None:
 
 
 def test_not_found_from_a_resolver_becomes_kafkas_message() -> None:
-    """NotFoundError and LookupError are treated alike."""
+    """NotFoundError and LookupError are handled in the same way."""
 
     def missing(text: str) -> Any:
         raise NotFoundError(text)

@@ -1,4 +1,4 @@
-"""Arrays and maps are parsed alike as JSON and by tokens, and their values converted to one type."""
+"""Arrays and maps are parsed with the same result as JSON and by tokens, and their values converted to one type."""
 
 from __future__ import annotations
 

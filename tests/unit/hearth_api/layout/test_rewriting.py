@@ -34,7 +34,7 @@ is_compiled = pytest.mark.skipif(Rewriting()._rewriter is None, reason="not comp
 
 
 def written(texts: list[bytes], moves: Moves | None = None) -> list[str | None]:
-    """Return what is made of texts, None of those that are left out."""
+    """Return the rewritten texts, with None for those that are left out."""
     column, sure, broken = Rewriting(moves).written(pa.array([b"x", *texts], pa.binary()).slice(1))
     assert not (sure & broken).any()
     assert not any(is_json(text) for text, is_broken in zip(texts, broken.tolist()) if is_broken)

@@ -40,7 +40,7 @@ def record() -> SinkRecord:
     return SinkRecord("t", 0, None, None, None, "x", 7)
 
 
-def test_source_task_goes_on_from_the_last_offset_of_its_partition() -> None:
+def test_source_task_continues_from_the_last_offset_of_its_partition() -> None:
     """As after a restart; a partition without an offset has none."""
     offsets = [({"file": "a"}, {"position": 1}), ({"file": "b"}, {"position": 2}), ({"file": "a"}, {"position": 3})]
     context = MemorySourceTaskContext({"topic": "t"}, offsets)

@@ -56,7 +56,7 @@ def test_a_configuration_shows_the_type_of_its_connector(tmp_path: Path) -> None
 
 
 def test_names_of_every_type_have_one_class(tmp_path: Path) -> None:
-    """An alias stands for one class, whatever its type."""
+    """An alias means one class, whatever its type."""
     known = directory(tmp_path)
     assert known.canonical("RegexRouter") == "org.apache.kafka.connect.transforms.RegexRouter"
     with pytest.raises(NotFoundError):

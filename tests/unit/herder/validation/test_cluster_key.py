@@ -39,7 +39,7 @@ def complaints(
     return {name: value.error_messages for name, value in values.items() if value.error_messages}
 
 
-def test_a_connector_is_asked_only_if_necessary() -> None:
+def test_exactly_once_methods_are_called_only_if_necessary() -> None:
     """A connector that does not require exactly once always runs, and other boundaries need no support."""
     assert complaints({}) == {}
     assert complaints({SUPPORT: "REQUESTED", BOUNDARY: "interval"}) == {}
@@ -62,7 +62,7 @@ def test_a_connector_without_required_support_is_rejected(told: str | None, mess
     assert found.startswith(message)
 
 
-def test_a_cluster_without_exactly_once_reports_it_and_asks_the_connector() -> None:
+def test_a_cluster_without_exactly_once_reports_it_beside_the_connectors_answer() -> None:
     """So does one that is preparing."""
     for support in ("disabled", "preparing"):
         found = complaints({SUPPORT: "required"}, lambda boundaries: "UNSUPPORTED", support)[SUPPORT]
@@ -128,7 +128,7 @@ def test_overrides_of_a_sources_offset_clients_are_validated() -> None:
     assert [str(each) for each in used_clients(source, own, worker("disabled"))] == everyone
 
 
-def test_validation_asks_the_connector_in_its_stage(tmp_path: Path) -> None:
+def test_validation_calls_the_connector_in_its_stage(tmp_path: Path) -> None:
     """This one has no exactly-once support and defines no boundaries."""
     pool = StagePool()
     config = {**GOLDEN["cases"]["source minimal"]["config"], SUPPORT: "required", BOUNDARY: "connector"}

@@ -103,7 +103,7 @@ def test_an_allowlist_with_an_empty_item_is_rejected(new: Make) -> None:
         (SINK, {"errors.deadletterqueue.topic.name": "d"}, ["producer", "consumer", "admin"]),
     ],
 )
-def test_a_policy_is_asked_about_the_clients_that_tasks_use(
+def test_a_policy_validates_the_clients_that_tasks_use(
     class_name: str, config: Mapping[str, str], clients: list[str]
 ) -> None:
     """As in Kafka Connect: a source that never reads has no consumer overrides."""
@@ -118,7 +118,7 @@ def test_a_policy_is_asked_about_the_clients_that_tasks_use(
     }
 
 
-def test_settings_are_asked_about_in_the_order_of_javas_maps() -> None:
+def test_settings_are_validated_in_the_order_of_javas_maps() -> None:
     """The response of a validation shows the order."""
     given = {f"producer.override.{key}": "v" for key in ("acks", "linger.ms", "zz")}
     (asked,) = override_requests(plugin(SOURCE, PluginType.SOURCE, "Source"), given, WorkerConfig(WORKER))

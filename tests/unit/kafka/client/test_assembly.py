@@ -40,7 +40,7 @@ def test_source_producer_has_connects_defaults_and_is_real() -> None:
 
 
 def test_a_producer_with_transactions_has_its_own_id_and_no_limit_beyond_them() -> None:
-    """Who wants another id, or no idempotence, is told that it has no effect, as by Kafka Connect."""
+    """Another id, or no idempotence, causes a warning that it has no effect, as in Kafka Connect."""
     result = producer_config(WORKER, {}, "g-c")
     assert result.warnings == []
     assert (result.config["transactional.id"], result.config["enable.idempotence"]) == ("g-c", "true")
@@ -71,8 +71,8 @@ def test_setting_that_excludes_idempotence_turns_it_off(key: str, text: str) -> 
     confluent_kafka.Producer({**result.config, "log_level": "0"})
 
 
-def test_idempotence_that_was_asked_for_is_not_given_up() -> None:
-    """Then the contradiction is the user's, and the client says so."""
+def test_configured_idempotence_is_not_given_up() -> None:
+    """The client reports the contradiction to the user."""
     asked = {"producer.override.enable.idempotence": "true", "producer.override.acks": "1"}
     result = producer_config(WORKER, asked)
     with pytest.raises(confluent_kafka.KafkaException, match="acks"):

@@ -21,8 +21,8 @@ def test_a_key_is_each_clients_own() -> None:
     assert client_definition("consumer", ["retries"]).names == []
 
 
-def test_a_definition_has_the_names_that_are_asked_for() -> None:
-    """With types, defaults that are null, empty or not there, and what REST shows of them."""
+def test_a_definition_has_the_requested_names() -> None:
+    """With types, defaults that are null, empty or absent, and their form in REST."""
     found = client_definition("producer", ["sasl.jaas.config", "key.serializer", "client.id", "zz"]).keys
     assert {name: key.type for name, key in found.items()} == {
         "client.id": ConfigType.STRING,

@@ -12,7 +12,7 @@ CLIENTS = "org.apache.kafka.clients."
 
 
 def request(role: str = "producer", **java: str) -> ClientRequest:
-    """Return a translation of some keys; ``_`` stands for a dot, and the user wrote each with a prefix."""
+    """Return a translation of some keys; ``_`` replaces a dot, and the user wrote each with a prefix."""
     keys = {name.replace("_", "."): value for name, value in java.items()}
     return ClientRequest(role, keys, {name: f"{role}.{name}" for name in keys})
 
@@ -45,7 +45,7 @@ def test_longest_wait_for_a_connection_is_used(first: str, last: str, used: str)
 def test_level_of_the_codec_that_is_chosen_counts(
     codec: str, level: str, config: dict[str, str], warnings: int
 ) -> None:
-    """One that librdkafka does not take becomes the nearest, and the user is told under the name he wrote."""
+    """A level that librdkafka does not accept becomes the nearest; the warning has the name that the user wrote."""
     asked = request(compression_type=codec, compression_zstd_level=level)
     grouped.compression_level(asked, "compression.zstd.level")
     assert asked.result.config == config
@@ -72,8 +72,8 @@ def test_records_go_where_javas_partitioner_sends_them(java: dict[str, str], par
     assert asked.result.config == {"partitioner": partitioner}
 
 
-def test_partitioner_of_ones_own_is_refused_with_what_to_do() -> None:
-    """Records would be in other partitions than its author wants."""
+def test_custom_partitioner_is_refused_with_the_remedy() -> None:
+    """Records would be in other partitions than intended."""
     with pytest.raises(ConfigError, match=r"producer\.partitioner\.class: com\.example\.Mine") as caught:
         grouped.partitioner(request(partitioner_class="com.example.Mine"), "partitioner.class")
     assert "remove it" in str(caught.value.hint)
@@ -90,7 +90,7 @@ def test_partitioner_of_ones_own_is_refused_with_what_to_do() -> None:
     ],
 )
 def test_assignors_of_one_protocol_stay(listed: str, used: str, warnings: int) -> None:
-    """That Java's default loses one of its two is told to nobody: it is not what anybody asked for."""
+    """Java's default loses one of its two without a warning, because the user did not set it."""
     asked = request("consumer", partition_assignment_strategy=listed)
     grouped.assignors(asked, "partition.assignment.strategy")
     assert asked.result.config == {"partition.assignment.strategy": used}
@@ -98,7 +98,7 @@ def test_assignors_of_one_protocol_stay(listed: str, used: str, warnings: int) -
 
 
 @pytest.mark.parametrize(("text", "hidden"), [("true", True), (" True ", True), ("false", False)])
-def test_kafkas_own_topics_are_hidden_unless_asked_for(text: str, hidden: bool) -> None:
+def test_kafkas_own_topics_are_hidden_by_default(text: str, hidden: bool) -> None:
     """A pattern of topics would read them."""
     asked = request("consumer", exclude_internal_topics=text)
     grouped.internal_topics(asked, "exclude.internal.topics")

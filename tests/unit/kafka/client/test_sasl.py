@@ -62,7 +62,7 @@ def test_unsecured_tokens_of_a_test_cluster() -> None:
     confluent_kafka.Producer({**result.config, "log_level": "0"})
 
 
-def test_kerberos_is_refused_where_librdkafka_has_none() -> None:
+def test_kerberos_is_refused_if_librdkafka_lacks_it() -> None:
     """The wheels come without Kerberos; the error says how to get it."""
     with pytest.raises(ConfigError, match="built without Kerberos") as caught:
         translate("producer", {**BASE, "sasl.mechanism": "GSSAPI"})
@@ -158,7 +158,7 @@ def test_a_handler_of_a_bundle_makes_tokens(options: dict[str, str], key: str, h
 
 
 def test_option_without_counterpart_is_named() -> None:
-    """An unknown option of a known module is told, without its value."""
+    """The warning names an unknown option of a known module, without its value."""
     jaas = PLAIN.replace("username", 'serviceKey="hidden" username')
     (warning,) = translate("producer", {"sasl.mechanism": "PLAIN", "sasl.jaas.config": jaas}).warnings
     assert "serviceKey" in warning
@@ -169,8 +169,8 @@ TEXT = st.text(st.characters(exclude_categories=["Cs", "Cc"]), max_size=12)
 
 
 @given(options=st.dictionaries(st.from_regex(r"[A-Za-z_][A-Za-z_.]{0,8}", fullmatch=True), TEXT, max_size=4))
-def test_quoted_options_come_out_as_they_went_in(options: dict[str, str]) -> None:
-    """Whatever stands in a password, quotes and escapes carry it."""
+def test_quoted_options_round_trip(options: dict[str, str]) -> None:
+    """Quotes and escapes preserve every character of a password."""
     quoted = {name: text.replace("\\", "\\\\").replace('"', '\\"') for name, text in options.items()}
     words = " ".join(f'{name}="{text}"' for name, text in quoted.items())
     found = parse_jaas(f"com.example.Module required {words} ;")

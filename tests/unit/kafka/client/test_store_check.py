@@ -157,7 +157,7 @@ def test_what_can_be_used_is_handed_over(files: Path, case: str) -> None:
 
 @pytest.mark.parametrize("missing", ["ssl.keystore.key", "ssl.keystore.certificate.chain"])
 def test_text_of_key_and_certificates_belong_together(made: Authority, missing: str) -> None:
-    """On one line, as Java takes it, or several; half of it is none."""
+    """On one line, as Java accepts it, or several; one without the other is an error."""
     both = {"ssl.keystore.key": made.text("one.key"), "ssl.keystore.certificate.chain": made.text("one.crt")}
     translate("admin", settings(made.folder, {key: " ".join(text.split("\n")) for key, text in both.items()}))
     with pytest.raises(ConfigError, match=f"^{missing}: is missing"):

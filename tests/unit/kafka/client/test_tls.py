@@ -136,7 +136,7 @@ def test_cipher_suites_are_openssls() -> None:
         translate("producer", {"ssl.cipher.suites": "TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384"})
 
 
-def test_host_names_may_go_unchecked_only_when_asked() -> None:
+def test_host_names_are_checked_unless_turned_off() -> None:
     """Java turns the check off with an empty value."""
     key = "ssl.endpoint.identification.algorithm"
     assert translate("producer", {key: ""}).config == {key: "none"}

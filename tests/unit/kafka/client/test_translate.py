@@ -1,4 +1,4 @@
-"""A configuration of Java's clients reaches librdkafka, or the user is told."""
+"""Settings of Java's clients reach librdkafka, or the user gets a warning or an error."""
 
 from __future__ import annotations
 

@@ -147,8 +147,8 @@ class TestLoginConfiguration:
         assert says in str(caught.value)
 
     @pytest.mark.parametrize("option", ["={}", "=={}", "=file:{}"])
-    def test_it_is_where_the_options_of_java_say(self, tmp_path: Path, option: str) -> None:
-        """Those of Kafka's scripts come last; an application that is not named is `other`."""
+    def test_login_configuration_is_found_through_javas_options(self, tmp_path: Path, option: str) -> None:
+        """The options of Kafka's scripts come last; an entry without a name is `other`."""
         file = tmp_path / "jaas.conf"
         file.write_text("B { b.B required; }; other { o.O required; };")
         told = f"-Djava.security.auth.login.config{option.format(file)}"
@@ -175,7 +175,7 @@ class TestLoginConfiguration:
 
 
 def entry(tmp_path: Path, name: str, text: str | None, flag: str = "required") -> LoginEntry:
-    """Return a module over a file with these users, or one that is not there."""
+    """Return a module for a file with these users, or for a missing file."""
     file = tmp_path / name
     if text is not None:
         file.write_text(text, "latin-1")
@@ -193,20 +193,20 @@ class TestLogin:
             (("optional", "optional"), "b", True),
         ],
     )  # fmt: skip
-    def test_a_module_that_does_not_know_somebody_is_passed_over(
+    def test_a_module_without_the_user_is_skipped(
         self, tmp_path: Path, flags: tuple[str, str], user: str, is_known: bool
     ) -> None:
-        """As by Java's `LoginContext`: this module says that it is not concerned, and another one may be."""
+        """As in Java's `LoginContext`: another module may know the user."""
         login = Login([entry(tmp_path, name, f"{name}=1", flag) for name, flag in zip("ab", flags)])
         assert login.knows(user, "1") == is_known
 
     @pytest.mark.parametrize(
         ("flag", "is_known"), [("required", False), ("requisite", False), ("sufficient", True), ("optional", True)]
     )
-    def test_a_module_that_cannot_tell_ends_it_where_it_is_needed(
+    def test_a_required_module_that_fails_ends_the_login(
         self, tmp_path: Path, flag: str, is_known: bool, caplog: pytest.LogCaptureFixture
     ) -> None:
-        """Its file may be there the next time."""
+        """Its file may exist the next time."""
         login = Login([entry(tmp_path, "gone", None, flag), entry(tmp_path, "b", "b=1")])
         assert login.knows("b", "1") == is_known
         assert "Error loading credentials file" in caplog.text

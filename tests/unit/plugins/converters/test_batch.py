@@ -102,7 +102,7 @@ def _text(made: BatchConverter, schema: Schema, value: Any) -> Any:
     ],
 )
 def test_texts_and_digits_are_written_row_by_row(schema: Schema, texts: dict[Any, bytes | None]) -> None:
-    """A null stays one, also where the schema says that there is none."""
+    """A null stays null, even if the schema does not allow it."""
     if RowTexts is not None:
         assert row_by_row(string(), schema, [*texts]) == [*texts.values()]
     assert row_by_row(string(encoding="UTF-16"), schema, [*texts]) is None
@@ -164,7 +164,7 @@ def test_an_empty_text_has_no_byte_order_mark() -> None:
     ],
 )
 def test_invalid_utf_16_is_replaced_as_in_java(data: str, text: str) -> None:
-    """The first half of a pair takes along what stands where the other half should; the answers are Java's."""
+    """An unpaired first half also replaces what follows it; the expected results are Java's."""
     for encoding in ("UTF-16", "UTF-16BE"):
         assert string(encoding=encoding).to_connect_data("t", bytes.fromhex(data)).value == text
     little = b"".join(bytes.fromhex(data)[start : start + 2][::-1] for start in range(0, len(bytes.fromhex(data)), 2))

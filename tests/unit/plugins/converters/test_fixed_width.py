@@ -44,8 +44,8 @@ def test_a_row_that_is_no_value_fails_alone() -> None:
     assert [value for _, value in values_in_order(runs)] == [1, None, 2]
 
 
-def test_a_number_without_a_size_is_written_if_it_comes_back() -> None:
-    """Python does not tell sizes, so a schema that tells none leaves the choice to the converter."""
+def test_a_number_without_a_size_is_written_if_it_round_trips() -> None:
+    """Python numbers have no size, so without a schema the converter decides."""
     assert IntegerConverter().from_connect_data("t", None, 5) == b"\0\0\0\5"
     assert ShortConverter().from_connect_data("t", STRING_SCHEMA, 5) == b"\0\5"
     assert FloatConverter().from_connect_data("t", None, 0.5) == b"?\0\0\0"

@@ -27,7 +27,7 @@ def source_world() -> dict[str, str]:
 
 
 def sink_world() -> dict[str, str]:
-    """Name a file that is not there."""
+    """Return the name of a missing file."""
     return {"file": str(Path(tempfile.mkdtemp(), "out.txt"))}
 
 

@@ -38,8 +38,8 @@ def zone(request: pytest.FixtureRequest) -> Iterator[None]:
 @given(millis=st.lists(MOMENTS, min_size=1, max_size=6))
 @example(millis=[-1, 0, 999, 1000, 899_999, 900_000])
 @pytest.mark.usefixtures("zone")
-def test_moments_are_printed_as_each_by_itself(millis: list[int]) -> None:
-    """Across hours that are there twice or not at all, and where towns had times of their own."""
+def test_moments_are_printed_as_single_ones_are(millis: list[int]) -> None:
+    """Also for hours that occur twice or never, and for local times of towns."""
     texts = join(moment.moments(np.array(millis)), len(millis)).to_pylist()
     assert [each.decode() for each in texts] == [
         java_text(Timestamp.to_logical(Timestamp.SCHEMA, each)) for each in millis

@@ -35,7 +35,7 @@ def printed(column: Any) -> list[str]:
 @settings(deadline=None)
 @given(st.data(), ALIKE)
 def test_lines_are_those_of_the_values(data: st.DataObject, alike: Any) -> None:
-    """Of values that are laid out alike and of others, nulls among them, in any part of a column."""
+    """Of values with the same layout and with others, nulls included, in any slice of a column."""
     values = data.draw(st.lists(st.none() | alike | SCHEMALESS, max_size=6))
     column = values_to_column(None, values).slice(data.draw(st.integers(0, len(values))))
     lines = PlainLines().of(column)

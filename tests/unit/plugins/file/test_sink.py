@@ -181,7 +181,7 @@ def test_the_standard_output_is_written_without_a_file(write: Write, capfd: pyte
 
 
 def test_a_path_that_cannot_be_opened_is_named(tmp_path: Path) -> None:
-    """The message is Kafka's with the cause behind it, and a hint tells what to do."""
+    """The message is Kafka's with the cause after it, and a hint has the remedy."""
     for path, cause in (
         (tmp_path / "missing" / "out", "No such file or directory"),
         (tmp_path, "Is a directory"),
@@ -202,8 +202,8 @@ def test_a_write_that_fails_fails_the_task(write: Write) -> None:
     task.stop()
 
 
-def test_the_connector_is_that_of_kafka() -> None:
-    """One key, as many tasks as asked for, and offsets that may be changed at will."""
+def test_the_connector_behaves_as_kafkas() -> None:
+    """One key, the requested number of tasks, and offsets that may be changed freely."""
     connector = FileStreamSinkConnector()
     (only,) = config_def_to_json(connector.config())
     assert (only["name"], only["type"], only["default_value"], only["importance"]) == (

@@ -119,7 +119,7 @@ def test_other_offsets_are_refused(partition: Mapping[str, Any], offset: Mapping
 
 
 def test_offsets_of_the_standard_input_cannot_be_altered() -> None:
-    """There are none."""
+    """It has no offsets."""
     with pytest.raises(ConnectError) as caught:
         FileStreamSourceConnector().alter_offsets({"topic": "t"}, [])
     assert str(caught.value) == (

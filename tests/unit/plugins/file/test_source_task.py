@@ -80,8 +80,8 @@ def test_a_line_becomes_a_record_as_in_kafka(poll: Poll, started: Started, tmp_p
 
 
 @FORMS
-def test_nothing_new_is_none(poll: Poll, started: Started, tmp_path: Path) -> None:
-    """An empty poll returns None, and so does one that finds only the beginning of a line."""
+def test_empty_poll_returns_none(poll: Poll, started: Started, tmp_path: Path) -> None:
+    """So does a poll that finds only the beginning of a line."""
     file = tmp_path / "f"
     file.write_text("partial")
     task = started(file)
@@ -119,7 +119,7 @@ def test_the_end_of_a_file_is_known(poll: Poll, started: Started, tmp_path: Path
 
 
 @FORMS
-def test_the_stored_position_is_where_reading_goes_on(poll: Poll, started: Started, tmp_path: Path) -> None:
+def test_reading_continues_at_the_stored_position(poll: Poll, started: Started, tmp_path: Path) -> None:
     """Lines before the committed offset are not read again."""
     file = tmp_path / "f"
     file.write_text("één\ntwee\n")
@@ -129,7 +129,7 @@ def test_the_stored_position_is_where_reading_goes_on(poll: Poll, started: Start
 
 @FORMS
 def test_a_stored_position_beyond_the_end_starts_over(poll: Poll, started: Started, tmp_path: Path) -> None:
-    """The file has become another one, so all of it is new."""
+    """The file is another one, so all of it is new."""
     file = tmp_path / "f"
     file.write_text("new\n")
     assert brief(poll(started(file, {"position": 100}))) == [("new", 4)]

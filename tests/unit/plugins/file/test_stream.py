@@ -13,7 +13,7 @@ from hearth_file.window import Window
 
 
 def lines(window: Window) -> list[tuple[bytes, int | None]]:
-    """Take what can be taken, moving on to successors on the way."""
+    """Take all complete lines, and move on to the successors of the file."""
     return [line for _ in range(4) for line in take_lines(window, 100)]
 
 
@@ -99,7 +99,7 @@ def test_a_waiting_carriage_return_ends_with_its_file(path: Path) -> None:
 
 
 def test_reading_resumes_at_a_position(path: Path) -> None:
-    """An earlier run's position is where reading goes on; beyond the end there is nothing to resume."""
+    """At that of an earlier run; a position beyond the end is ignored."""
     file = FollowedFile(str(path))
     assert file.resume(4)
     append(path, b"o\n")

@@ -1,4 +1,4 @@
-"""The form with columns gives what the plain form gives, value for value and error for error."""
+"""The column form gives the same results as the plain form, value for value and error for error."""
 
 from __future__ import annotations
 
@@ -193,7 +193,7 @@ def test_columns_of_another_type_than_their_schema_has_are_written() -> None:
 @slow
 @given(st.lists(SCHEMALESS, max_size=6), CONFIGS)
 def test_columns_without_schema_are_written_as_single_values_are(rows: list[Any], config: dict[str, str]) -> None:
-    """Without schema a column holds JSON text, which becomes what the value it stands for becomes."""
+    """A column without schema holds JSON text, which is written as the value that it represents."""
     made = converter(config)
     column = values_to_column(None, rows)
     plain = [written(made, None, row) for row in column_to_values(None, column)]
@@ -222,7 +222,7 @@ def test_slices_are_written_as_single_values_are(data: st.DataObject, config: di
 @slow
 @given(st.data(), CONFIGS)
 def test_columns_are_read_as_single_messages_are(data: st.DataObject, config: dict[str, str]) -> None:
-    """What was written is read alike by both forms, with changing schemas and nulls between them."""
+    """Both forms read written messages in the same way, with changing schemas and nulls between them."""
     made = converter(config)
     messages: list[bytes | None] = []
     for schema in data.draw(st.lists(schemas(), min_size=1, max_size=2)):
@@ -291,7 +291,7 @@ LAYOUTS = st.sampled_from(
 
 @st.composite
 def payloads(draw: st.DrawFn, members: list[tuple[str, Schema, Any]], layout: tuple[str, ...]) -> str:
-    """Return a payload that is usually laid out like the others, with values that usually fit."""
+    """Return a payload, usually with the common layout and with values that fit."""
     comma, colon, opening, closing = layout
     oddity = draw(st.integers(0, 40))
     parts = [[name, draw(texts)] for name, _, texts in members]
@@ -318,10 +318,10 @@ def way_of_reading_structs(request: pytest.FixtureRequest, monkeypatch: pytest.M
 @pytest.mark.usefixtures("way_of_reading_structs")
 @settings(slow, max_examples=100)
 @given(st.data(), LAYOUTS, st.booleans())
-def test_payloads_that_are_laid_out_alike_are_read_as_single_ones_are(
+def test_payloads_of_one_layout_are_read_as_single_ones_are(
     data: st.DataObject, layout: tuple[str, ...], replaces: bool
 ) -> None:
-    """Templates give the plain form's values, and leave to it every row that is a little different."""
+    """Templates give the plain form's values, and leave rows that differ slightly to it."""
     members = data.draw(st.lists(st.sampled_from(FIELDS), min_size=1, max_size=4, unique_by=lambda field: field[0]))
     builder = SchemaBuilder.struct()
     for name, schema, _ in members:
@@ -414,7 +414,7 @@ def test_columns_without_schema_hold_the_text_of_the_api(trees: list[Any]) -> No
     ],
 )
 def test_whole_numbers_of_19_and_more_digits_are_read_as_single_ones_are(number: str) -> None:
-    """The largest identifiers fit 64 bits; what exceeds them is left to the plain form."""
+    """The largest 64-bit identifiers fit; the plain form reads larger numbers."""
     made = converter({"schemas.enable": "false"})
     messages: list[bytes | None] = [f'{{"id":{number},"row":{row}}}'.encode() for row in range(8)]
     assert_same_when_read(made, messages)

@@ -114,7 +114,7 @@ BROKEN = [
 
 
 def test_a_byte_order_mark_before_invalid_utf_8_raises_the_same_error() -> None:
-    """What stands before the wrong byte is read; it has no value here."""
+    """The bytes before the invalid one are read; here they hold no value."""
     assert_read_as_alone(converter(schemas=False), [b'\xef\xbb\xbf{"\xc2', b"\xef\xbb\xbf[5]\xc2"])
 
 
@@ -129,8 +129,8 @@ def test_errors_of_invalid_rows_are_created_on_demand() -> None:
 
 
 @is_compiled
-def test_envelopes_are_found_among_messages_that_are_none() -> None:
-    """However many stand before the first."""
+def test_envelopes_are_found_among_other_messages() -> None:
+    """However many other messages precede the first."""
     messages = [*BROKEN * 3, *[ENVELOPE % b"%d" % number for number in range(50)], *BROKEN]
     made = converter(schemas=True)
     asked: list[bytes] = []

@@ -36,7 +36,7 @@ PROJECT = Path(__file__).parents[4] / "plugins" / "json" / "pyproject.toml"
 
 
 def converter(**config: str) -> JsonConverter:
-    """Return a converter of values; underscores in names of settings stand for points."""
+    """Return a converter of values; underscores in names of settings replace dots."""
     made = JsonConverter()
     made.configure({name.replace("_", "."): text for name, text in config.items()}, is_key=False)
     return made
@@ -212,7 +212,7 @@ def test_a_lone_surrogate_is_written_as_jackson_writes_it() -> None:
     ],
 )
 def test_a_value_that_does_not_fit_is_named(schema: Any, value: Any, message: str) -> None:
-    """The error tells the expected type and what there was."""
+    """The error has the expected type and the value."""
     with pytest.raises(DataError) as raised:
         converter().from_connect_data("t", schema, value)
     assert str(raised.value) == message
@@ -279,7 +279,7 @@ def test_layouts_come_and_go() -> None:
         assert run.column.field(1).to_pylist() == list(range(20))
 
 
-def test_decimals_are_written_alike_in_both_formats() -> None:
+def test_decimals_are_written_equally_in_both_forms() -> None:
     """A column of decimals becomes numbers or base64 as the setting says."""
     schema = Decimal.schema(2)
     column = values_to_column(schema, [decimal.Decimal("1.50"), decimal.Decimal("-0.01")])

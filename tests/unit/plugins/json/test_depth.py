@@ -160,7 +160,7 @@ WRITES = [
 def test_as_many_levels_are_written_as_by_java(
     enable: str, made: Callable[[int], tuple[Schema | None, Any]], most: int
 ) -> None:
-    """In both forms, where there are both: a schema of so many levels has values in the form for records only."""
+    """In both forms, if the schema has both: schemas of this depth have only the record form."""
     writer = converter(schemas_enable=enable)
     for levels in (1, 64, 254, most):
         schema, value = made(levels)
@@ -202,7 +202,7 @@ PIECES = st.sampled_from(["[" * 400, "]" * 300, "[", "]", "{", "}", '"[[{"', r'"
 
 @given(st.lists(PIECES, max_size=30), st.integers(0, 3))
 def test_levels_are_counted_as_by_walking_through_the_text(pieces: list[str], start: int) -> None:
-    """Brackets in texts are none, and what follows the first value is not looked at."""
+    """Brackets in texts do not count, and text after the first value is ignored."""
     text = " " * start + "[" + "".join(pieces)
     level, is_quoted, is_escaped, wanted = 0, False, False, False
     for character in text[start:]:

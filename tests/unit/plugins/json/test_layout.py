@@ -79,7 +79,7 @@ def test_structs_inside_of_structs_are_one_layout() -> None:
 
 
 def test_escaped_quotes_do_not_end_a_value() -> None:
-    """A quote counts when an even number of backslashes stands before it, within its row."""
+    """A quote counts if an even number of backslashes precedes it within its row."""
     rows = [rb'"a"', rb'"\""', rb'"\\"', rb'"\\\""', rb'"x\\\\"', b'"\\', rb'"b"', b'"\\\\', b'"c"']
     values = found(STRING_SCHEMA, rows[0], rows)
     assert values == [[b"a"], [rb"\""], [rb"\\"], [rb"\\\""], [rb"x\\\\"], None, [b"b"], None, [b"c"]]

@@ -31,7 +31,7 @@ KEYS = ("AKIDEXAMPLE", "geheim")
 
 
 class Sts:
-    """A service that gives credentials of a role, and keeps what it was asked."""
+    """A service that returns credentials of a role, and records its requests."""
 
     def __init__(self, answer: str) -> None:
         sts = self

@@ -13,7 +13,7 @@ from hearth_providers import DirectoryConfigProvider, EnvVarConfigProvider, File
 
 
 def configured(kind: type[ConfigProvider], **configs: str) -> ConfigProvider:
-    """Return a provider; underscores in keys stand for dots."""
+    """Return a provider; underscores in keys replace dots."""
     provider = kind()
     provider.configure({key.replace("_", "."): value for key, value in configs.items()})
     return provider
@@ -63,7 +63,7 @@ class TestDirectory:
     """Values from a directory of files."""
 
     def test_files_are_found(self, secrets: Path) -> None:
-        """Their contents as they are; links are followed, directories are none."""
+        """With their exact contents; links are followed, directories are ignored."""
         provider = configured(DirectoryConfigProvider)
         assert provider.get(str(secrets), {"token", "folder", "nope"}).data == {"token": "tökén\r\n"}
         assert sorted(provider.get(str(secrets)).data) == ["a.properties", "linked", "token"]

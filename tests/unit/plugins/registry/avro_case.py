@@ -1,4 +1,4 @@
-"""Schemas and values of Connect, and what Confluent's classes 8.3 make of them in Avro: texts and payloads."""
+"""Schemas and values of Connect, with the texts and payloads of Confluent's classes 8.3 in Avro."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Case:
 
 
 def configured(**config: str) -> AvroSettings:
-    """Return settings, with those that there have to be."""
+    """Return settings with the required ones added."""
     return AvroSettings({"schema.registry.url": "mock://s", **config})
 
 

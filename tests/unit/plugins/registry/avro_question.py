@@ -1,10 +1,9 @@
-"""What a copy of AvroData is asked for the golden files of Avro: schemas by hand, and others drawn at random.
+"""The questions to a copy of AvroData for the golden files of Avro: handwritten schemas and random ones.
 
-    JAVA_HOME=... python -m tests.unit.plugins.registry.avro_question
-
-asks all of them anew and writes the files. A schema by hand is added to `avro_read.jsonl` as a line without an answer;
-those drawn are the ones of JSON. Confluent's own converter is in no repository that is open to all, but Apicurio's has
-an old copy of what it maps schemas with; questions to which that has other answers than the newer one are left out.
+JAVA_HOME=... python -m tests.unit.plugins.registry.avro_question repeats all of them and writes the files. Add a
+handwritten schema to `avro_read.jsonl` as a line without an answer; the random ones are those of JSON. Confluent's own
+converter is in no public repository, but Apicurio's has an old copy of its schema mapping; questions that this copy
+answers differently from the newer one are left out.
 """
 
 from __future__ import annotations
@@ -35,14 +34,14 @@ AVRO = Path(pyspark.__file__).parent / "jars" / "avro-1.12.1.jar"
 
 
 def writes() -> list[dict[str, Any]]:
-    """Return schemas and values that both copies treat alike: no bytes at the root, and no two maps of one name."""
+    """Return schemas and values that both copies handle equally: no bytes at the root, and no two maps of one name."""
     drawn = [case for case in cases(DRAWN) if case["op"] == "write" and case["schema"] and case["value"]]
     usual = [case for case in drawn if case["schema"]["type"] != "bytes" and _maps(case["schema"]) < 2]
     return [{"config": {}, "schema": case["schema"], "value": case["value"]} for case in usual[:COUNT]]
 
 
 def _maps(tree: Any) -> int:
-    """Return how many maps are in a schema whose keys are no texts."""
+    """Return how many maps in a schema have keys that are not text."""
     if isinstance(tree, list):
         return sum(map(_maps, tree))
     if not isinstance(tree, dict):

@@ -1,4 +1,4 @@
-"""Schemas and values of Connect drawn at random, as Avro may be given them."""
+"""Random schemas and values of Connect that Avro supports."""
 
 from __future__ import annotations
 

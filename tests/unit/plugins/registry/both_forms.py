@@ -1,4 +1,4 @@
-"""What both forms of a registry converter make of the same bytes."""
+"""The results of both forms of a registry converter for the same bytes."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.unit.run_order import values_in_order
 
 
 def in_records(converter: RegistryConverter, cell: bytes | None) -> Any:
-    """Return schema and value of a cell, or the words of its error."""
+    """Return schema and value of a cell, or its error message."""
     try:
         found = converter.to_connect_data("t", cell)
     except DataError as error:
@@ -24,7 +24,7 @@ def in_records(converter: RegistryConverter, cell: bytes | None) -> Any:
 
 
 def in_columns(converter: RegistryConverter, cells: Sequence[bytes | None]) -> Any:
-    """Return the same for all cells of a column, or None if it has to be read one by one."""
+    """Return the same for all cells of a column, or None if they must be read one by one."""
     found = converter.to_connect_batch("t", pa.array(cells, pa.binary()))
     if found is NotImplemented:
         return None

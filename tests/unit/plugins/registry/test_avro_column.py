@@ -1,4 +1,4 @@
-"""Avro in columns gives the bytes and the values that Avro row by row gives, or leaves them to that."""
+"""The column form of Avro gives the same bytes and values as the record form, or declines."""
 
 from __future__ import annotations
 
@@ -39,20 +39,20 @@ LONG = 300
 
 
 def written(schema: Schema, column: Any, **config: str) -> Any:
-    """Return what a column is written as, however few rows it has."""
+    """Return the payloads of a column, however few rows it has."""
     settings = configured(**config)
     made = AvroFormat(settings).schema_of(schema).type
     return ColumnWriter(settings, schema, made, made).payloads(column, PREFIX)
 
 
 def columns(made: AvroSchema, wanted: AvroSchema | None = None) -> ColumnReader:
-    """Return what reads columns of a schema, however few rows they have."""
+    """Return a column reader for a schema, however few rows there are."""
     type_ = (wanted or made).type
     return ColumnReader(configured(), made.type, type_, FORMAT.reader(made, (), wanted, None).schema)
 
 
 def check(schema: Schema, given: list[Any], **config: str) -> None:
-    """Compare both forms in both directions, of values that both have a way for, as far as columns go that deep."""
+    """Compare both forms in both directions for values that both support, within the depth of columns."""
     form = AvroFormat(configured(**config))
     made = form.schema_of(schema)
     writer, reader = form.writer(schema, made), form.reader(made, (), None, None)
@@ -77,7 +77,7 @@ def test_both_forms_write_the_same_bytes_and_read_the_same_values(data: st.DataO
 @decoder_settings()
 @given(st.data())
 def test_both_forms_read_the_same_from_random_bytes(data: st.DataObject) -> None:
-    """What the form with columns takes on it reads as the plain form does; the rest it leaves to that."""
+    """The column form reads what it accepts as the plain form does, and declines the rest."""
     schema = data.draw(SCHEMAS)
     made = FORMAT.schema_of(schema)
     writer, reader = FORMAT.writer(schema, made), FORMAT.reader(made, (), None, None)
@@ -95,7 +95,7 @@ def test_both_forms_read_the_same_from_random_bytes(data: st.DataObject) -> None
 
 @pytest.mark.parametrize("case", [case for case in CASES if case.values], ids=lambda case: case.name)
 def test_golden_pairs_hold_in_columns(case: Case) -> None:
-    """Where there is a way in columns at all."""
+    """If the column form supports them."""
     column = values_to_column(case.schema, [value for value, _ in case.values] * 2)
     found = written(case.schema, column, **case.config)
     if case.name in ("union", "union of any format", "decimal in fixed"):
@@ -125,8 +125,8 @@ def test_many_items_and_long_texts_go_both_ways() -> None:
     check(nothing, [Struct(nothing)] * 3)
 
 
-def test_a_null_with_a_default_is_written_as_that() -> None:
-    """As Java's structs do, unless nullables are to stay null."""
+def test_a_null_with_a_default_is_written_as_the_default() -> None:
+    """As Java's structs do, unless nullables stay null."""
     column = values_to_column(OPT, [struct(OPT, c="y"), struct(OPT, a=7, b=8)])
     assert written(OPT, column).to_pylist() == [
         PREFIX + bytes.fromhex(each) for each in ("000a000279", "000e02100278")
@@ -137,7 +137,7 @@ def test_a_null_with_a_default_is_written_as_that() -> None:
 
 
 def test_enums_refuse_unknown_symbols() -> None:
-    """The plain form has the words for it."""
+    """The plain form raises the error."""
     enhanced = {"enhanced.avro.schema.support": "true"}
     check(COLOR.build(), ["RED", "BLUE", "RED"], **enhanced)
     column = values_to_column(COLOR.build(), ["RED", "GREEN"])
@@ -156,8 +156,8 @@ def test_entries_of_a_map_are_in_javas_order() -> None:
     assert [key for key, _ in found.to_pylist()[0]] == list(FORMAT.reader(made, (), None, None).value(payload))
 
 
-def test_an_unusual_way_to_write_is_left_to_the_plain_form() -> None:
-    """Several blocks, bytes that say how long a block is, numbers with too many bytes, dates that Python has not."""
+def test_unusual_encodings_are_left_to_the_plain_form() -> None:
+    """Several blocks, blocks with their length in bytes, numbers with too many bytes, dates beyond Python's."""
     numbers = parsed({"type": "array", "items": "int"})
     for payload in ("0202020400", "010202" + "00", "02828080808000" + "00"):
         assert columns(numbers).values(pa.array([bytes.fromhex(payload)])) is NotImplemented
@@ -170,7 +170,7 @@ def test_an_unusual_way_to_write_is_left_to_the_plain_form() -> None:
 
 
 def test_rows_that_claim_the_bytes_of_others_cost_nothing() -> None:
-    """Each says that its text goes on to the end of the batch, which would be 25 GB of texts."""
+    """Each declares a text up to the end of the batch, which would be 25 GB of texts."""
     count, size = 50_000, 20
     content = bytearray()
     for row in range(count):
@@ -183,7 +183,7 @@ def test_rows_that_claim_the_bytes_of_others_cost_nothing() -> None:
 
 
 def test_a_reader_schema_with_new_fields_is_read_in_columns() -> None:
-    """They get their defaults, and others come in its order."""
+    """New fields get their defaults, and the order is the reader schema's."""
     wanted = parsed(
         record(of("email", ["null", "string"]), of("new", "int", default=7), of("id", "long"), name="User")
     )
@@ -194,8 +194,8 @@ def test_a_reader_schema_with_new_fields_is_read_in_columns() -> None:
     assert columns(FORMAT.schema_of(USER), wanted).values(pa.array(payloads)).equals(expected)
 
 
-def test_few_rows_are_for_the_form_of_records() -> None:
-    """Columns have a cost before their first row, which an idle connector's records would pay."""
+def test_few_rows_use_the_record_form() -> None:
+    """Columns have a cost before their first row, which the records of an idle connector would pay."""
     made = FORMAT.schema_of(STRING_SCHEMA)
     writer, reader = FORMAT.writer(STRING_SCHEMA, made), FORMAT.reader(made, (), None, None)
     column = pa.array(["x"] * FEW_WRITTEN)

@@ -23,14 +23,14 @@ def server() -> Iterator[RegistryServer]:
 
 
 def converter(server: RegistryServer, **config: str) -> AvroConverter:
-    """Return a converter that asks a server once."""
+    """Return a converter that sends each request once."""
     made = AvroConverter()
     made.configure({"schema.registry.url": server.url, "max.retries": "0", **config}, False)
     return made
 
 
-def test_a_record_goes_out_and_comes_back(server: RegistryServer) -> None:
-    """With the version that the registry gave its schema, where that has none."""
+def test_a_record_round_trips(server: RegistryServer) -> None:
+    """It gets the registry's version of its schema if it has none."""
     avro, value = converter(server), struct(OPT, a=7, b=8, c="y")
     data = avro.from_connect_data("t", OPT, value)
     assert data == FIRST + bytes.fromhex("000e02100279")
@@ -48,8 +48,8 @@ def test_bytes_at_the_root_have_no_length_before_them(server: RegistryServer) ->
     assert avro.to_connect_data("t", data).value == b"foo"
 
 
-def test_null_is_no_record_where_it_may_be(server: RegistryServer) -> None:
-    """And an error of the value elsewhere; neither registers anything."""
+def test_an_allowed_null_is_a_tombstone(server: RegistryServer) -> None:
+    """Elsewhere it is an error of the value; neither registers anything."""
     avro = converter(server)
     assert avro.from_connect_data("t", None, None) is None
     with pytest.raises(DataError, match=r"^Found null value for non-optional schema$"):
@@ -57,7 +57,7 @@ def test_null_is_no_record_where_it_may_be(server: RegistryServer) -> None:
 
 
 def test_the_latest_schema_is_used_if_it_reads_the_records_schema(server: RegistryServer) -> None:
-    """Otherwise it says what to do, as Java does."""
+    """Otherwise the error has the remedy, as in Java."""
     converter(server).from_connect_data("t", OPT, struct(OPT, c="y"))
     config: dict[str, Any] = {"auto.register.schemas": "false", "use.latest.version": "true"}
     avro = converter(server, **config)
@@ -79,8 +79,8 @@ def test_a_bad_payload_is_an_error_of_the_record(server: RegistryServer) -> None
             avro.to_connect_data("t", data)
 
 
-def test_an_id_in_a_header_leaves_the_payload_bare(server: RegistryServer) -> None:
-    """And is found there again."""
+def test_an_id_in_a_header_leaves_no_prefix(server: RegistryServer) -> None:
+    """And is found there when reading."""
     ids = "io.confluent.kafka.serializers.schema.id."
     config: dict[str, Any] = {"value.schema.id.serializer": f"{ids}HeaderSchemaIdSerializer"}
     avro, headers = converter(server, **config), Headers()

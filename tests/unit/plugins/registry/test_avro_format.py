@@ -1,4 +1,4 @@
-"""The mapping between Connect and Avro gives the texts and bytes that Confluent's classes give."""
+"""The mapping between Connect and Avro gives the texts and bytes of Confluent's classes."""
 
 from __future__ import annotations
 
@@ -37,17 +37,17 @@ LOSES = {"map with optional keys", "without what is Connect's"}
 
 
 def parsed(tree: Any) -> AvroSchema:
-    """Return a schema of a registry."""
+    """Return a schema as the registry would."""
     return FORMAT.parse(SchemaText(AVRO, json.dumps(tree)), {})
 
 
 def read(tree: Any, payload: str) -> Any:
-    """Return what a payload in hexadecimal digits is read as."""
+    """Return the value of a payload in hexadecimal digits."""
     return FORMAT.reader(parsed(tree), (), None, None).value(bytes.fromhex(payload))
 
 
 def resolved(written: Any, wanted: Any, payload: str) -> Any:
-    """Return what a payload is read as by another schema."""
+    """Return the value of a payload with another reader schema."""
     return FORMAT.reader(parsed(written), (), parsed(wanted), None).value(bytes.fromhex(payload))
 
 
@@ -63,13 +63,13 @@ def of(name: str, type_: Any, **more: Any) -> dict[str, Any]:
 
 @pytest.mark.parametrize("case", CASES, ids=NAMES)
 def test_a_schema_has_the_text_of_the_java_class(case: Case) -> None:
-    """Letter by letter, for a registry takes another text for another schema."""
+    """Letter by letter, because a registry treats another text as another schema."""
     assert AvroFormat(configured(**case.config)).schema_of(case.schema).text.text == case.text
 
 
 @pytest.mark.parametrize("case", CASES, ids=NAMES)
 def test_a_payload_has_the_bytes_of_the_java_class_and_is_read_back(case: Case) -> None:
-    """And the schema is the one it was made from, where Avro has words for all of it."""
+    """The schema is read back as well, as far as Avro can express it."""
     made = AvroFormat(configured(**case.config))
     schema = made.schema_of(case.schema)
     writer, reader = made.writer(case.schema, schema), made.reader(made.parse(schema.text, {}), (), None, None)
@@ -82,7 +82,7 @@ def test_a_payload_has_the_bytes_of_the_java_class_and_is_read_back(case: Case) 
 
 @given(st.data())
 def test_fastavro_agrees_in_both_directions(data: st.DataObject) -> None:
-    """It is the measure: both give the same bytes and values, apart from what a root of bytes is in Connect."""
+    """Both give the same bytes and values, except for bytes at the root."""
     schema = data.draw(SCHEMAS.filter(lambda each: each.type is not Type.BYTES and not each.optional))
     value = data.draw(values(schema))
     made = FORMAT.schema_of(schema)
@@ -96,14 +96,14 @@ def test_fastavro_agrees_in_both_directions(data: st.DataObject) -> None:
 
 
 def test_schemas_are_read_as_a_java_class_reads_them() -> None:
-    """Printed again, as a Connect schema, and as what becomes of that; or with its words of what is wrong."""
+    """Printed again, as a Connect schema and converted back; or with the same error message."""
     answers = cases(GOLDEN / "avro_read.jsonl")
-    assert [case for case in answers if not read_alike(case)] == []
+    assert [case for case in answers if not is_read_equally(case)] == []
     assert len(answers) > 100
 
 
-def read_alike(case: dict[str, Any]) -> bool:
-    """Tell whether an answer of Java's is that of the converter."""
+def is_read_equally(case: dict[str, Any]) -> bool:
+    """Return whether Java's answer equals the converter's."""
     made = AvroFormat(configured(**case["config"]))
     try:
         schema = made.parse(SchemaText(AVRO, case["avro"]), {})
@@ -116,14 +116,14 @@ def read_alike(case: dict[str, Any]) -> bool:
 
 
 def test_values_drawn_at_random_are_written_as_a_java_class_writes_them() -> None:
-    """And are the same when they were read and are written once more."""
+    """And are the same when they are read and written again."""
     answers = cases(GOLDEN / "avro_write.jsonl.xz")
-    assert [case for case in answers if not written_alike(case)] == []
+    assert [case for case in answers if not is_written_equally(case)] == []
     assert len(answers) > 500
 
 
-def written_alike(case: dict[str, Any]) -> bool:
-    """Tell whether an answer of Java's is that of the converter."""
+def is_written_equally(case: dict[str, Any]) -> bool:
+    """Return whether Java's answer equals the converter's."""
     schema = schema_of(case["schema"])
     made = FORMAT.schema_of(schema)
     try:
@@ -141,7 +141,7 @@ def written_alike(case: dict[str, Any]) -> bool:
 @settings(max_examples=FUZZ)
 @given(st.data())
 def test_random_bytes_are_read_or_refused(data: st.DataObject) -> None:
-    """No other error comes up, and nothing is held that was not in the payload."""
+    """No other error is raised, and no memory is used beyond the payload's size."""
     schema = data.draw(SCHEMAS)
     reader = FORMAT.reader(FORMAT.schema_of(schema), (), None, None)
     payload = data.draw(st.binary(max_size=40))
@@ -154,7 +154,7 @@ def test_random_bytes_are_read_or_refused(data: st.DataObject) -> None:
 @settings(max_examples=FUZZ)
 @given(TREES)
 def test_an_invalid_schema_is_refused_as_an_error_of_the_record(tree: Any) -> None:
-    """Whatever a registry answers: it is a schema, or an error that tolerance knows."""
+    """Whatever the registry answers is a schema, or an error subject to tolerance."""
     try:
         made = parsed(tree)
         FORMAT.incompatibilities(made, made)
@@ -184,14 +184,14 @@ def test_an_invalid_schema_is_refused_as_an_error_of_the_record(tree: Any) -> No
         ("string", "01"),
     ],
 )
-def test_a_length_is_not_believed(tree: Any, payload: str) -> None:
-    """What claims more than is there is refused before anything is made of it."""
+def test_a_false_length_allocates_nothing(tree: Any, payload: str) -> None:
+    """A length beyond the payload is refused before anything is read."""
     with pytest.raises(PayloadError):
         read(tree, payload)
 
 
 def test_oversized_schemas_are_refused() -> None:
-    """A million fields, a short text that means a million of them, and ever deeper ones."""
+    """A million fields, a short text that expands to a million, and deep nesting."""
     fields = ",".join([f'{{"name":"f{number}","type":"int"}}' for number in range(200_000)])
     doubling: Any = "int"
     for number in range(30):
@@ -209,7 +209,7 @@ def test_oversized_schemas_are_refused() -> None:
 
 
 def test_a_large_schema_has_linear_cost() -> None:
-    """A record of many fields and an enum of many symbols are not compared each with each."""
+    """The fields of a record and the symbols of an enum are not compared pairwise."""
     wide = record(*[of(f"f{number}", "int", aliases=[f"a{number}"]) for number in range(3_000)])
     began = time.process_time()
     assert len(read(wide, "00" * 3_000).raw_values()) == 3_000
@@ -222,14 +222,14 @@ def test_a_large_schema_has_linear_cost() -> None:
     [("hs re lt pu sc ta", "sc lt re hs pu ta"), ("zn mx zs oe ld be", "ld zs be mx zn oe"), ("b a", "a b")],
 )
 def test_a_map_has_the_order_of_javas_tables(keys: str, ordered: str) -> None:
-    """Of the one that Avro reads it into, and of the one that it is copied to."""
+    """Of the map into which Avro reads it, and of the map to which it is copied."""
     entries = "".join([f"{2 * len(key):02x}{key.encode().hex()}00" for key in keys.split()])
     payload = f"{2 * len(keys.split()):02x}{entries}00"
     assert list(read({"type": "map", "values": "int"}, payload)) == ordered.split()
 
 
-def test_data_without_schema_goes_through_a_record_of_everything() -> None:
-    """Numbers are long and double, as nothing tells their size; a null within is a record of nulls."""
+def test_data_without_schema_uses_the_record_anything() -> None:
+    """Numbers are long and double, because Python numbers have no size; an inner null is a record of nulls."""
     schema = FORMAT.schema_of(None)
     writer, reader = FORMAT.writer(None, schema), FORMAT.reader(FORMAT.parse(schema.text, {}), (), None, None)
     value = {"a": [1, None, 2.5, True], "b": {"c": "x"}, "c": [], "d": {}}
@@ -287,7 +287,7 @@ def test_a_reader_schema_follows_the_resolution_rules() -> None:
 
 
 def test_an_incompatibility_is_reported_with_its_place() -> None:
-    """As the check before a schema of the registry is written by asks."""
+    """As required by the check before a schema of the registry is used for writing."""
     base = record(of("a", "int"))
     added = record(of("a", "long"), of("b", ["null", "string"], default=None))
     assert FORMAT.incompatibilities(parsed(added), parsed(base)) == []
@@ -303,8 +303,8 @@ def test_an_incompatibility_is_reported_with_its_place() -> None:
     assert FORMAT.incompatibilities(parsed(tree), parsed(tree)) == []
 
 
-def test_texts_that_a_schema_names_are_found() -> None:
-    """Also one that stands in a text that goes by another name."""
+def test_referenced_texts_are_found() -> None:
+    """Also one inside a text with another name."""
     texts = {"com.a.X": '{"type":"array","items":{"type":"record","name":"com.a.Y","fields":[]}}'}
     made = FORMAT.parse(
         SchemaText(AVRO, '{"type":"record","name":"com.a.R","fields":[{"name":"y","type":"Y"}]}'), texts
@@ -315,15 +315,15 @@ def test_texts_that_a_schema_names_are_found() -> None:
         FORMAT.parse(SchemaText(AVRO, '"com.a.Z"'), texts)
 
 
-def test_the_version_of_the_registry_is_for_a_root_without_one() -> None:
-    """A union has none, and what is in the schema goes before."""
+def test_the_registrys_version_applies_to_a_root_without_one() -> None:
+    """A union has none, and a version in the schema takes precedence."""
     for tree, version in ((record(), 3), (["null", record()], None), ({**record(), "connect.version": 9}, 9)):
         schema = FORMAT.reader(parsed(tree), (), None, 3).schema
         assert schema is not None
         assert schema.version == version
 
 
-def test_bytes_after_a_value_are_an_error_if_asked_for() -> None:
+def test_bytes_after_a_value_are_an_error_if_configured() -> None:
     """The check is off by default."""
     assert read("int", "0203") == 1
     strict = AvroFormat(configured(**{"avro.fail.on.trailing.data": "true"}))
@@ -333,7 +333,7 @@ def test_bytes_after_a_value_are_an_error_if_asked_for() -> None:
 
 
 def test_names_are_scrubbed_as_java_does() -> None:
-    """With `scrub.invalid.names`; otherwise Avro's complaint comes up as it is."""
+    """With `scrub.invalid.names`; otherwise Avro's error is raised unchanged."""
     scrub = AvroFormat(configured(**{"scrub.invalid.names": "true"}))
     schema = SchemaBuilder.struct().name("0abc.de-f").field("abc+-.*_", Schema(Type.INT32)).build()
     made = scrub.schema_of(schema)
@@ -355,14 +355,14 @@ def test_names_are_scrubbed_as_java_does() -> None:
     ids=["plain", "more places than digits"],
 )
 def test_schemas_that_other_readers_refuse_are_reported(schema: Schema, warning: str | None) -> None:
-    """Confluent's converter registers it all the same; fastavro, which others read with, refuses it."""
+    """Confluent's converter registers it anyway; fastavro, a common reader, refuses it."""
     form = AvroFormat(AvroSettings({"schema.registry.url": "mock://doubts"}))
     found = form.warnings(form.schema_of(schema))
     assert found == [] if warning is None else warning in found[0]
 
 
 def test_a_struct_that_has_the_name_of_another_is_refused() -> None:
-    """Its record is that of the other, as in Java, and has not its fields."""
+    """It gets the record of the other, as in Java, which lacks its fields."""
     inner = SchemaBuilder.struct().name("a.Same").field("y", STRING_SCHEMA).optional().build()
     outer = SchemaBuilder.struct().name("a.Same").field("x", STRING_SCHEMA).field("inner", inner).build()
     writer = FORMAT.writer(outer, FORMAT.schema_of(outer))
@@ -370,8 +370,8 @@ def test_a_struct_that_has_the_name_of_another_is_refused() -> None:
         writer.payload(struct(outer, x="x", inner=struct(inner, y="y")))
 
 
-def test_a_record_without_fields_is_written_by_one_that_has_some() -> None:
-    """Which are null then, or missing."""
+def test_a_record_without_fields_is_written_with_a_schema_that_has_some() -> None:
+    """The fields are null or missing."""
     empty = SchemaBuilder.struct().name("R").build()
     target = parsed(record(of("a", ["null", "int"])))
     assert FORMAT.writer(empty, target).payload(Struct(empty)) == b"\0"
@@ -395,7 +395,7 @@ def test_an_invalid_schema_parameter_is_named(schema: Schema, message: str) -> N
 
 
 def test_a_logical_type_of_another_type_has_no_values() -> None:
-    """A name may stand anywhere."""
+    """Any schema may have a logical type's name."""
     text = '{"type":"float","connect.name":"org.apache.kafka.connect.data.Date"}'
     with pytest.raises(DataError, match="a schema of type FLOAT32 cannot be a"):
         FORMAT.reader(FORMAT.parse(SchemaText(AVRO, text), {}), (), None, None).value(b"\0\0\0\0")

@@ -1,4 +1,4 @@
-"""What is remembered of a registry, and for how long."""
+"""The cache of a registry's answers, and how long they are kept."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from hearth_registry.schema_text import AVRO, SchemaText
 
 
 class Counted(MemoryRegistry):
-    """A registry that counts how often an id, a version or a schema is asked for."""
+    """A registry that counts the requests for ids, versions and schemas."""
 
     asked = 0
 
@@ -36,7 +36,7 @@ ONE, TWO = SchemaText(AVRO, "one"), SchemaText(AVRO, "two")
 
 
 def test_the_latest_version_is_requested_again_after_expiry_or_registration() -> None:
-    """A version by its number never changes."""
+    """A version requested by number never changes."""
     registry, now = Counted(), [0.0]
     cached = CachedRegistry(registry, clock=lambda: now[0])
     cached.register("s", ONE)
@@ -90,8 +90,8 @@ def test_refusals_are_cached_only_if_the_keys_are_set() -> None:
     assert registry.asked == 2
 
 
-def test_the_latest_version_is_kept_as_long_as_the_key_says() -> None:
-    """Where nothing is said it is a minute."""
+def test_the_latest_version_expires_as_configured() -> None:
+    """After a minute by default."""
     url = {"schema.registry.url": "mock://x"}
     assert Memory.of(RegistrySettings(url)).latest_ttl == 60
     assert Memory.of(RegistrySettings({**url, "latest.cache.ttl.sec": "-1"})).latest_ttl == -1

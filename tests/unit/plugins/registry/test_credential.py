@@ -37,13 +37,13 @@ def headers(keys: dict[str, str], user_info: str | None = "of:url") -> dict[str,
         ({BEARER: "NO_SUCH_WORD"}, None),
     ],
 )
-def test_a_source_counts_only_where_it_is_written_down(keys: dict[str, str], expected: str | None) -> None:
-    """An unknown source means no credentials, silently, as in Java."""
+def test_an_unknown_source_means_no_credentials(keys: dict[str, str], expected: str | None) -> None:
+    """Silently, as in Java."""
     assert headers(keys).get("Authorization") == expected
 
 
-def test_headers_that_go_with_a_token() -> None:
-    """They say whose it is to a registry that serves many."""
+def test_headers_beside_a_token() -> None:
+    """A registry with several tenants needs them."""
     keys = {
         BEARER: "STATIC_TOKEN", "bearer.auth.token": "t", "bearer.auth.logical.cluster": "lsrc-1",
         "bearer.auth.identity.pool.id": "pool-2",

@@ -1,4 +1,4 @@
-"""The converter of JSON Schema: what is registered, what is written, and what comes back."""
+"""The converter of JSON Schema: what it registers, writes and reads."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ TEXT = (
 
 
 def made(url: str, **config: str) -> JsonSchemaConverter:
-    """Return a converter of values; keys are written with underscores here."""
+    """Return a converter of values; underscores in keys replace dots."""
     converter = JsonSchemaConverter()
     configs = {key.replace("_", "."): value for key, value in config.items()}
     converter.configure({"schema.registry.url": url, **configs}, is_key=False)
@@ -29,7 +29,7 @@ def made(url: str, **config: str) -> JsonSchemaConverter:
 
 
 def test_a_schema_is_registered_once_and_payloads_carry_its_id() -> None:
-    """What a sink reads has the version of the registry."""
+    """A sink gets the version of the registry."""
     with serving() as server:
         source, sink = made(server.url), made(server.url)
         values = [Struct(POINT).put("x", number).put("name", "é") for number in range(100)]
@@ -51,7 +51,7 @@ def test_a_schema_is_registered_once_and_payloads_carry_its_id() -> None:
 
 
 def test_nulls_are_written_as_the_schema_allows_them() -> None:
-    """An optional schema has a JSON null, a required one none at all."""
+    """As a JSON null with an optional schema; with a required one they are refused."""
     converter = made("mock://nulls")
     assert converter.from_connect_data("t", OPTIONAL_STRING_SCHEMA, None) == b"\0\0\0\0\x01null"
     assert converter.from_connect_data("u", STRING_SCHEMA, None) is None
@@ -63,7 +63,7 @@ def test_nulls_are_written_as_the_schema_allows_them() -> None:
 
 
 def test_a_subject_may_be_named_by_the_title() -> None:
-    """So does `RecordNameStrategy`; data without a schema has no way at all."""
+    """With `RecordNameStrategy`; data without a schema cannot use it."""
     strategy = "io.confluent.kafka.serializers.subject.RecordNameStrategy"
     with serving() as server:
         made(server.url, value_subject_name_strategy=strategy).from_connect_data("t", POINT, Struct(POINT).put("x", 1))

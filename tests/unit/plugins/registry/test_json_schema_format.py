@@ -64,18 +64,18 @@ UTC = dt.timezone.utc
 
 
 def made(**config: str) -> JsonSchemaFormat:
-    """Return the format; keys are written with underscores here."""
+    """Return the format; underscores in keys replace dots."""
     configs = {key.replace("_", "."): value for key, value in config.items()}
     return JsonSchemaFormat(JsonSchemaSettings({"schema.registry.url": "mock://t", **configs}))
 
 
 def writer(schema: Schema, **config: str) -> PayloadWriter:
-    """Return what writes values of a schema."""
+    """Return a writer of values with a schema."""
     return made(**config).writer(schema, made(**config).schema_of(schema))
 
 
 def reader(form: Any, **config: str) -> PayloadReader:
-    """Return what reads payloads of a JSON Schema, or of that of a Connect schema."""
+    """Return a reader for a JSON Schema, or for the one of a Connect schema."""
     text = made(**config).schema_of(form).text if isinstance(form, Schema) else SchemaText(JSON, json.dumps(form))
     return made(**config).reader(made().parse(text, {}), (), None, None)
 
@@ -108,7 +108,7 @@ def values(draw: st.DrawFn) -> Struct:
 @settings(max_examples=25, deadline=None)
 @given(st.lists(values(), min_size=1, max_size=6))
 def test_both_forms_agree_and_round_trip(structs: list[Struct]) -> None:
-    """A column of payloads holds what the record form writes, and reads as that reads."""
+    """A column of payloads has what the record form writes, and both read it equally."""
     writes, reads = writer(ALL), reader(ALL)
     payloads = [writes.payload(value) for value in structs]
     column = writes.payloads(values_to_column(ALL, structs), b"\0id")
@@ -130,8 +130,8 @@ CUTS = st.tuples(
 
 @decoder_settings()
 @given(values(), st.lists(st.lists(CUTS, max_size=2), min_size=2, max_size=3))
-def test_payloads_that_were_tampered_with_are_read_or_refused_alike(value: Struct, rows: list[list[Any]]) -> None:
-    """Something else stands in them, or nothing, and both forms make the same of it."""
+def test_both_forms_read_or_refuse_changed_payloads_equally(value: Struct, rows: list[list[Any]]) -> None:
+    """With values replaced or removed."""
     payloads = []
     for cuts in rows:
         text = writer(ALL).payload(value).decode()
@@ -185,8 +185,8 @@ def test_settings_change_payloads() -> None:
     assert writer(schema, json_indent_output="true").payload(value) == expected
 
 
-def test_a_null_is_a_tombstone_only_where_none_may_be() -> None:
-    """An optional schema writes JSON's null, one with a default writes that."""
+def test_a_null_is_a_tombstone_only_with_a_required_schema() -> None:
+    """An optional schema writes JSON's null, one with a default writes the default."""
     found = [made().null_is_tombstone(schema) for schema in (None, STRING_SCHEMA, OPTIONAL_STRING_SCHEMA)]
     assert found == [True, True, False]
     with_default = SchemaBuilder.string().default("x").build()
@@ -200,7 +200,7 @@ def test_data_without_schema_is_refused_with_advice() -> None:
         made().writer(None, made().schema_of(None)).payload({"a": 1})
 
 
-def test_a_value_of_a_choice_goes_to_the_first_that_fits_and_else_to_the_struct_that_fits_best() -> None:
+def test_a_value_of_a_choice_uses_the_first_type_that_fits_or_the_closest_struct() -> None:
     """Simple types are distinguished by the kind of JSON value, structs by member names."""
     choices = [{"type": "string"}, {"properties": {"a": {"type": "integer"}}},
                {"properties": {"a": {"type": "integer"}, "b": {"type": "integer"}}}]  # fmt: skip
@@ -229,8 +229,8 @@ def test_payloads_that_do_not_fit_are_refused(form: Any, payload: bytes, message
             read(payload)
 
 
-def test_a_member_that_is_missing_is_null_even_where_none_may_be() -> None:
-    """Java does not look; a default takes its place where there is one."""
+def test_a_missing_member_is_null_even_if_required() -> None:
+    """Java does not check it; a default replaces it if there is one."""
     form = {"properties": {"a": {"type": "string"}, "b": {"type": "string", "default": "x"}}}
     reads = reader(form, ignore_default_for_nullables="true")  # which is for writing only, as in Java
     assert {*reads.value(b"{}").raw_values()} == {None, "x"}
@@ -257,8 +257,8 @@ def test_payloads_are_validated_if_the_key_is_set() -> None:
     assert writer(Schema(Type.STRING), json_fail_invalid_schema="true").payload("x") == b'"x"'
 
 
-def test_members_that_no_schema_tells_of_are_left_out() -> None:
-    """Unless they are kept in a field of their own, which is another test's."""
+def test_members_without_a_schema_are_left_out() -> None:
+    """Unless they are kept in a field of their own, which another test covers."""
     assert str(reader({"properties": {"a": {"type": "string"}}}).value(b'{"z":1,"a":"x"}')) == "Struct{a=x}"
 
 

@@ -81,7 +81,7 @@ def test_a_schema_of_others_is_read_as_Java_reads_it(form: Any, expected: Schema
 
 
 def test_fields_have_the_order_of_their_indexes_else_that_of_Javas_hash_tables() -> None:
-    """Of two fields that claim one place the last is there, as in Java."""
+    """Of two fields with the same index the last one remains, as in Java."""
     form = {"properties": {"a": {"type": "string", "connect.index": 1}, "b": {"type": "string", "connect.index": 0}}}
     assert [field.name for field in read(form).fields] == ["b", "a"]
     names = {name: {"type": "string"} for name in ("id", "name", "x", "status")}

@@ -61,7 +61,7 @@ def read(reads: PayloadReader, payloads: list[bytes]) -> list[Any]:
 
 
 def same(values: list[Any]) -> list[str]:
-    """Return texts of values, in which those that are not a number are alike."""
+    """Return texts of values, in which all NaN are equal."""
     return [str(value) for value in values]
 
 
@@ -122,7 +122,7 @@ READS_MIXED = reader(MIXED)
 @decoder_settings()
 @given(st.lists(st.lists(PIECES, max_size=4).map("".join).map(bytes.fromhex), min_size=2, max_size=4))
 def test_rows_of_any_bytes_are_read_or_refused_as_the_plain_form_does(payloads: list[bytes]) -> None:
-    """Fields in any order and twice, lists and oneofs, cut short, of other wire types, dates that are none."""
+    """Fields in any order and repeated, lists and oneofs, truncated, of other wire types, invalid dates."""
     reads = READS_MIXED
     try:
         expected = [reads.value(payload) for payload in payloads]
@@ -148,7 +148,7 @@ UNION = SchemaBuilder.struct().name("io.confluent.connect.protobuf.Union.u").fie
     ],
 )
 def test_unsupported_columns_are_left_to_the_plain_form(inner: Schema, value: Any) -> None:
-    """Nulls in lists, symbols that are none, oneofs of which nothing is set, decimals of many digits."""
+    """Nulls in lists, unknown symbols, oneofs without a value, decimals with many digits."""
     schema = struct(l=inner).build()
     column = values_to_column(schema, [Struct.unchecked(schema, [value])] * 2)
     assert writer(schema).payloads(column, b"") is NotImplemented

@@ -1,4 +1,4 @@
-"""The converter of Protobuf: what is registered, what is written, and what Google's own library makes of it."""
+"""The converter of Protobuf: what it registers and writes, and how Google's own library reads it."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ def test_invalid_messages_raise_javas_error() -> None:
 
 
 def google_class(file: ProtoFile) -> Any:
-    """Return the class that Google's library makes of the first message of a file."""
+    """Return the class of Google's library for the first message of a file."""
     told = descriptor_pb2.FileDescriptorProto(name="all.proto", package=file.package or "", syntax="proto3")
     for message in file.messages:
         _describe(message, told.message_type.add())
@@ -173,8 +173,8 @@ def test_imports_are_registered_first_where_known_types_are_not_skipped(strategy
         assert converter(server.url, **latest).from_connect_data("t", DATED, value) == payload
 
 
-def test_an_import_that_is_only_looked_up_has_to_be_there() -> None:
-    """What is not there is not registered with it."""
+def test_an_import_that_is_not_registered_must_exist() -> None:
+    """A missing one is not registered with the schema."""
     value = Struct(DATED).put("day", dt.date(2026, 11, 23)).put("small", 3)
     with serving() as server:
         found = converter(server.url, skip_known_types="false", reference_lookup_only="true")

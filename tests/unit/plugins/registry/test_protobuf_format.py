@@ -211,8 +211,8 @@ def test_payloads_are_those_of_Java(schema: Schema, value: Any, expected: str) -
     assert str(reads.value(writer(schema).payload(value))) == str(value)
 
 
-def test_wrappers_tell_null_from_a_default() -> None:
-    """They are messages, which are there or not."""
+def test_wrappers_distinguish_null_from_a_default() -> None:
+    """They are messages, which are present or absent."""
     writes = writer(NUL, wrapper_for_nullables="true")
     nested = Struct(INNER).put("x", 3)
     full = Struct(NUL).put("req", 1).put("opt", 0).put("ostr", "").put("nested", nested)
@@ -224,7 +224,7 @@ def test_wrappers_tell_null_from_a_default() -> None:
     assert [field.schema.optional for field in reads.schema.fields] == [False, True, True, True]
 
 
-def test_optional_fields_tell_null_from_a_default() -> None:
+def test_optional_fields_distinguish_null_from_a_default() -> None:
     """With `optional.for.nullables` they have the word optional, and only those are optional when read."""
     config = {"optional_for_nullables": "true"}
     schema = struct(a=INT32_SCHEMA, b=OPTIONAL_INT32_SCHEMA).build()

@@ -139,7 +139,7 @@ def test_json_schema_refers_by_id() -> None:
 
 
 def test_json_schema_refers_to_its_root_and_through_choices() -> None:
-    """Below `$defs` and `#`; what is read is written again by the id it was given."""
+    """Below `$defs` and as `#`; a value that was read is written with the same id."""
     form = (
         '{"title":"Foo","$ref":"#/$defs/Foo","$defs":{"Foo":{"type":"object","properties":{"foos":{"oneOf":'
         '[{"type":"null"},{"type":"array","items":{"$ref":"#/$defs/Foo"}}]},"up":{"$ref":"#"}}}}}'
@@ -156,7 +156,7 @@ def test_json_schema_refers_to_its_root_and_through_choices() -> None:
 
 
 def test_protobuf_names_a_message_inside_of_itself() -> None:
-    """It is optional wherever it stands then, the root included, and each field keeps its number."""
+    """Everywhere it is optional then, the root included, and each field keeps its number."""
     reads = reader_of(PROTOBUF, PROTOBUF_PAIR)
     inner = reads.schema.field("inner").schema
     assert reads.schema.optional

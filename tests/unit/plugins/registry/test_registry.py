@@ -67,7 +67,7 @@ def test_names_and_texts_may_have_half_a_letter(registry: Registry) -> None:
 
 
 def test_a_missing_entry_is_refused_with_its_code(registry: Registry, memory: MemoryRegistry) -> None:
-    """Deleted versions are there for those who ask for them."""
+    """Deleted versions are returned on request."""
     schema = SchemaText(AVRO, "x")
     with refused(40401):
         registry.look_up("s", schema)
@@ -136,8 +136,8 @@ def test_references_are_followed_and_their_number_is_bounded() -> None:
     "answer",
     ["null", "[]", '"x"', "7", '{"id":"x"}', '{"id":-1}', '{"id":4294967296}', '{"id":1,"references":7,"schema":""}'],
 )
-def test_answers_that_are_none_are_refusals(answer: str) -> None:
-    """Whatever a registry says, nothing else is raised."""
+def test_invalid_answers_are_refusals(answer: str) -> None:
+    """No answer of a registry raises another error."""
     with serving() as server:
         server.fault = lambda _method, _path: (200, answer.encode())
         registry = HttpRegistry(RegistryRequests([server.url], retry_budget=RetryBudget(0)))

@@ -73,7 +73,7 @@ def test_each_schema_is_registered_once_also_where_they_take_turns(server: Regis
     assert server.requests == [ASSOCIATION, REGISTER] * 2
 
 
-def test_a_column_asks_as_one_value_does_and_gives_the_same_bytes(server: RegistryServer) -> None:
+def test_a_column_sends_the_requests_of_one_value_and_has_the_same_bytes(server: RegistryServer) -> None:
     """Nulls stay nulls; all of them register nothing."""
     toy = converter(server)
     assert toy.from_connect_batch("t", TEXT, pa.nulls(2, pa.string())).to_pylist() == [None, None]
@@ -98,8 +98,8 @@ def test_an_invalid_value_registers_nothing(server: RegistryServer, as_column: b
     assert "SerializationException: Error serializing Avro message" in summary_of(caught.value)
 
 
-def test_the_registered_schema_writes_where_the_answer_has_another_text(server: RegistryServer) -> None:
-    """A registry may change what it is given."""
+def test_the_answered_schema_is_used_for_writing(server: RegistryServer) -> None:
+    """A registry may change a schema's text."""
     server.fault = lambda method, path: (200, b'{"id":9,"schema":"Stranger"}') if "versions" in path else None
     assert converter(server).from_connect_data("t", TEXT, "a") == b"\0\0\0\0\x09Stranger=a"
 
@@ -144,7 +144,7 @@ def test_the_schema_keys_have_an_order_of_precedence(server: RegistryServer) -> 
 
 
 def test_the_guid_is_written_into_a_header_once(server: RegistryServer) -> None:
-    """The payload stands alone then, and columns cannot say it."""
+    """The payload has no prefix then, and columns do not support it."""
     toy = converter(server, value_schema_id_serializer=IDS + "HeaderSchemaIdSerializer")
     headers = Headers()
     for _ in range(2):
@@ -192,8 +192,8 @@ def test_a_topic_may_be_associated_with_a_subject(server: RegistryServer) -> Non
     ("strategy", "subject"),
     [("TopicNameStrategy", "t-value"), ("RecordNameStrategy", "String"), ("TopicRecordNameStrategy", "t-String")],
 )
-def test_other_strategies_ask_for_no_association(server: RegistryServer, strategy: str, subject: str) -> None:
-    """Those that go by the schema ask for it twice when reading, as in Java."""
+def test_other_strategies_request_no_association(server: RegistryServer, strategy: str, subject: str) -> None:
+    """Those that use the schema request it twice when reading, as in Java."""
     toy = converter(server, value_subject_name_strategy=SUBJECTS + strategy)
     data = toy.from_connect_data("t", TEXT, "a")
     assert toy.to_connect_data("t", data).value == "a (String as String)"
@@ -227,7 +227,7 @@ def test_a_missing_subject_is_a_data_error(server: RegistryServer) -> None:
 # Reading ------------------------------------------------------------------------------------------------------
 
 
-def test_a_schema_is_read_as_the_version_it_is_and_asked_for_once(server: RegistryServer) -> None:
+def test_a_schema_is_requested_once_with_its_version(server: RegistryServer) -> None:
     """Id, then version, in Java's order; null is nothing at all."""
     server.registry.register("t-value", SchemaText(AVRO, "Other"))
     server.registry.register("t-value", SchemaText(AVRO, "Some"))
@@ -283,7 +283,7 @@ def test_a_column_fails_in_the_rows_in_which_single_values_fail(cells: list[byte
 
 
 def test_a_header_identifies_the_schema(server: RegistryServer) -> None:
-    """The last one that says anything; the converter tells the host which header that is."""
+    """The last header with the name; the converter declares that name to the host."""
     found = server.registry.register("t-value", SchemaText(AVRO, "Some"))
     assert found.guid is not None
     headers = Headers().add_bytes("__value_schema_id", b"\1" + bytes.fromhex(found.guid.replace("-", "")))
@@ -297,7 +297,7 @@ def test_a_header_identifies_the_schema(server: RegistryServer) -> None:
 
 
 def test_the_keys_can_set_the_schema_of_all_bytes(server: RegistryServer) -> None:
-    """Then nothing stands before a payload; without an id the configuration is incomplete."""
+    """Payloads have no prefix then; without an id the configuration is incomplete."""
     server.registry.register("t-value", SchemaText(AVRO, "Some"))
     reader = IDS + "ConfigSchemaIdDeserializer"
     toy = converter(server, value_schema_id_deserializer=reader, use_schema_id="1")
@@ -459,8 +459,8 @@ def test_a_registry_that_keeps_silent_is_worth_another_attempt(server: RegistryS
     answered.set()
 
 
-def test_an_id_that_no_prefix_can_hold_is_none(server: RegistryServer) -> None:
-    """What a registry makes up is an error of the record, and nothing is written."""
+def test_an_id_beyond_the_prefix_is_refused(server: RegistryServer) -> None:
+    """An invalid answer of the registry is an error of the record, and nothing is written."""
     for answer in (b'{"id":4294967296}', b'{"id":-7}', b'{"version":1}'):
         server.fault = partial(_registered_as, answer)
         with pytest.raises(DataError, match="Failed to serialize Avro data from topic t:"):

@@ -1,4 +1,4 @@
-"""How requests travel: addresses in turn, attempts, waits, times, and answers that are none."""
+"""Requests to a registry: alternating addresses, retries, waits, timeouts, and invalid answers."""
 
 from __future__ import annotations
 
@@ -96,10 +96,10 @@ def test_another_refusal_stops_at_once(server: RegistryServer) -> None:
         ("", b'{"error_code":40401,"message":"Subject not found."}', None),
     ],
 )
-def test_a_404_that_is_not_the_registrys_own_tells_of_the_path(
+def test_a_404_without_the_registrys_code_hints_at_the_path(
     server: RegistryServer, path: str, body: bytes, hint: str | None
 ) -> None:
-    """Each of a registry's own has a code of five digits; the converter tells the advice as well."""
+    """The registry's own have a code of five digits; the converter shows the hint as well."""
     server.fault = lambda _method, _path: (404, body)
     with pytest.raises(RegistryRefusal) as caught:
         RegistryRequests([server.url + path]).send("POST", "/subjects/a/versions", {})
@@ -149,8 +149,8 @@ def test_a_response_that_is_not_http_counts_as_unreachable() -> None:
         RegistryRequests([url], retry_budget=RetryBudget(0)).send("GET", "/x")
 
 
-def test_an_answer_that_is_cut_short_is_none(server: RegistryServer) -> None:
-    """What was announced has to come; the beginning of it could be JSON as well."""
+def test_a_truncated_answer_is_an_error(server: RegistryServer) -> None:
+    """Its beginning could be valid JSON."""
     server.announced = 10
     with pytest.raises(RegistryAway, match="IncompleteRead"):
         RegistryRequests([server.url], retry_budget=RetryBudget(0)).send("GET", "/x")

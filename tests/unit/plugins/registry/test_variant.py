@@ -42,7 +42,7 @@ def test_a_value_comes_back(tree: Any) -> None:
 
 
 def test_a_variant_has_the_bytes_of_the_format() -> None:
-    """Names stand in the metadata as they came, in objects in their own order."""
+    """Names are in the order of the text in the metadata, and sorted in objects."""
     variant = variant_of(SCHEMA, read_tree(b'{"b":1,"a":[true,"x",1.50,5000000000]}'))
     assert variant.get("metadata").hex() == "01020001026261"
     array = "03040001030912" + "04" + "0578" + "200296000000" + "1800f2052a01000000"
@@ -73,7 +73,7 @@ def test_variants_of_others_hold_more_kinds(value: str, expected: str) -> None:
 
 @pytest.mark.parametrize("value", ["", "14", "fc", "0201", "02010000010c05", "03ff00000000", "ff" * 40])
 def test_bytes_that_are_no_variant_are_refused(value: str) -> None:
-    """Cut short, of an unknown kind, with names that are not there."""
+    """Truncated, of an unknown kind, or with unknown names."""
     with pytest.raises(DataError, match="Invalid bytes for Variant field"):
         written("010000", value)
 
@@ -90,7 +90,7 @@ def test_a_variant_that_is_too_deep_or_holds_a_part_many_times_is_refused() -> N
         written("010000", twice * 100 + "00")
 
 
-def test_members_that_no_schema_tells_of_are_kept_as_variants() -> None:
+def test_members_without_a_schema_are_kept_as_variants() -> None:
     """They are written again as they were."""
     config = {"preserve_additional_properties": "true"}
     reads = reader({"type": "object", "properties": {"a": {"type": "string"}}}, **config)

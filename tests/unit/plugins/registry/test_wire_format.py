@@ -1,4 +1,4 @@
-"""What stands before payloads."""
+"""The prefix of payloads."""
 
 from __future__ import annotations
 
@@ -56,8 +56,8 @@ def test_an_id_is_worded_as_in_java() -> None:
         ("0000000001" + "ff" * 5, PrefixError), ("000000000101", PrefixError), ("0000000001feffffff0f", PrefixError),
     ],
 )  # fmt: skip
-def test_bytes_that_begin_otherwise_are_an_error(data: str, error: type[PrefixError]) -> None:
-    """A count below zero, or one of billions, is none of a path."""
+def test_an_invalid_prefix_is_an_error(data: str, error: type[PrefixError]) -> None:
+    """So is a path with a negative length, or one of billions."""
     with pytest.raises(PrefixError) as caught:
         read_prefix(PROTOBUF, bytes.fromhex(data), True)
     assert type(caught.value) is error

@@ -268,7 +268,7 @@ def refusal(call: Callable[[Any], object], argument: Any) -> str | None:
 
 
 def struct_of(schema: Schema, tree: Any) -> Any:
-    """Return the struct, with those in it, that maps stand for."""
+    """Return the struct, with inner structs, for nested maps."""
     if tree is None or schema.type is not Type.STRUCT:
         return tree
     return Struct.unchecked(schema, [struct_of(field.schema, tree[field.name]) for field in schema.fields])

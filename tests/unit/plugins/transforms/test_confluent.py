@@ -92,8 +92,8 @@ def test_drop_refuses_a_required_schema_where_it_validates() -> None:
     ],
 )
 @pytest.mark.parametrize("value", [(ORDER, order("A")), (None, {"f2": "books", "book": {"author": "A"}})])
-def test_extract_topic_goes_where_a_part_of_the_record_says(kind: Any, config: Any, topic: Any, value: Any) -> None:
-    """A record that does not say it is an error, or keeps its topic."""
+def test_extract_topic_reads_a_part_of_the_record(kind: Any, config: Any, topic: Any, value: Any) -> None:
+    """A record without that part is an error, or keeps its topic."""
     headers = [Header("h", STRING_SCHEMA, "first"), Header("h", STRING_SCHEMA, "last"), Header("i", None, None)]
     record = sink_record(*value, key_schema=STRING_SCHEMA, key="k", headers=headers)
     skipping = applied(made(kind, **config, skip__missing__or__null="true"), record)
@@ -132,7 +132,7 @@ def test_filter_keeps_matching_or_other_records(kind: str) -> None:
 
 @pytest.mark.parametrize("behavior", ["fail", "include", "exclude"])
 def test_filter_follows_its_setting_for_missing_fields(behavior: str) -> None:
-    """A key or value that is null goes on in any case."""
+    """A record with a null key or value always passes."""
     config = {"filter__condition": CONDITION, "filter__type": "include", "missing__or__null__behavior": behavior}
     transformation = made(PathFilterKey, **config)
     for key in ({}, {"book": None}, {"book": 5}):
@@ -178,7 +178,7 @@ def test_message_timestamp_router_takes_structs_as_well() -> None:
 
 @pytest.mark.parametrize("value", [{"a": 1}, {"ts": True}, {"ts": "no time"}, None, "x"])
 def test_message_timestamp_router_refuses_a_record_without_time(value: Any) -> None:
-    """In words, for records and batches alike."""
+    """With an error message, for records and batches."""
     keys = {"message__timestamp__keys": "ts", "message__timestamp__format": "yyyy"}
     with pytest.raises(DataError):
         applied(made(MessageTimestampRouter, **keys), source_record(None, value))
@@ -210,7 +210,7 @@ def test_tombstones_are_dropped_with_one_line_in_the_log(
 
 
 def test_a_tombstone_fails_if_configured() -> None:
-    """The records around it go on."""
+    """The records around it pass."""
     with pytest.raises(DataError, match="a record of topic 'test' has no value, and behavior is fail"):
         applied(made(TombstoneHandler, behavior="fail"), source_record(None, None))
     assert made(TombstoneHandler).config().keys["behavior"].default == "warn"

@@ -58,7 +58,7 @@ def extract(field: str, version: str = "V1", **more: str) -> ExtractFieldValue:
     ],
 )
 def test_a_field_of_a_struct_takes_its_place(field: str, version: str, value: Any) -> None:
-    """The schema is the field's; a default stands in for a null."""
+    """The schema is the field's; a default replaces a null."""
     extracted = extract(field, version).apply(source_record(BIG, VALUE))
     assert extracted.value == value
     schema = FieldPath(field, version).field_in(BIG).schema
@@ -73,7 +73,7 @@ def test_a_default_is_left_out_on_demand() -> None:
 
 
 def test_a_default_struct_is_entered_on_the_way() -> None:
-    """A missing struct with a default is as good as one that is there, in both forms."""
+    """A missing struct with a default counts as present, in both forms."""
     inner = SchemaBuilder.struct().field("x", STRING_SCHEMA).build()
     builder = SchemaBuilder.struct().field("x", STRING_SCHEMA).optional()
     schema = SchemaBuilder.struct().field("in", Schema(
@@ -188,7 +188,7 @@ def test_a_value_that_is_not_a_map_is_refused_with_its_java_class(value: Any, fo
     ],
 )
 def test_a_path_is_cut_at_its_dots(text: str, steps: list[str]) -> None:
-    """Backticks protect dots, a backslash protects a backtick before a dot; in V1 all of it is one name."""
+    """Backticks protect dots, a backslash protects a backtick before a dot; in V1 the whole path is one name."""
     assert list(FieldPath(text, "V2").steps) == steps
     assert FieldPath(text, "V1").steps == (text,)
 

@@ -53,7 +53,7 @@ def fields_of(schema: Schema | None) -> list[tuple[str, Schema]]:
 
 
 def test_a_struct_gets_fields_at_its_end() -> None:
-    """A mark makes a field required or optional; defaults of the other fields stand in for their nulls."""
+    """A mark makes a field required or optional; defaults of the other fields replace their nulls."""
     inserted = insert(ALL).apply(source_record(SCHEMA, VALUE, kafka_partition=3))
     assert fields_of(inserted.value_schema) == [
         ("topic", STRING_SCHEMA),
@@ -89,7 +89,7 @@ def test_a_record_of_a_sink_has_an_offset() -> None:
 
 
 def test_a_map_gets_members() -> None:
-    """The timestamp is a plain number, members of the same name are overwritten, what a record lacks is left out."""
+    """The timestamp is a plain number, members of the same name are overwritten, absent attributes are left out."""
     record = source_record(None, {"a": 1, "topic": "old", "ts": "old"}, kafka_partition=3)
     assert insert(ALL).apply(record).value == {"a": 1, "topic": "test", "p": 3, "ts": MOMENT, "st": "sv"}
     bare = record.new_record(kafka_partition=None, timestamp=None)

@@ -66,7 +66,7 @@ def titles(condition: str) -> list[Any] | None:
     ],
 )
 def test_a_path_finds_existing_values(path: str, found: list[Any] | None) -> None:
-    """And nowhere, which is None, where a part that can lead to one place only is missing."""
+    """If a definite part is missing, the result is None."""
     assert JsonPath(path).find(BOOKS) == found
 
 

@@ -162,7 +162,7 @@ def test_some_types_have_no_mask(schema: Schema, value: Any, replacement: str | 
     assert refusal_in_batch(masking(replacement=replacement), numbered(batch)) == message
 
 
-def test_defaults_stand_in_for_nulls_of_every_field() -> None:
+def test_defaults_replace_nulls_of_every_field() -> None:
     """A default is masked, too; without replacing nulls, Kafka refuses the null of a required field with a default."""
     optional, required = SchemaBuilder.string().optional().default("dd"), SchemaBuilder.string().default("rr")
     assert masked(optional.build(), None) == ""

@@ -1,4 +1,4 @@
-"""Errors of rows: all that fail are found at once, and the others go on as columns."""
+"""Errors of rows: all failing rows are found at once, and the others stay columns."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ TYPES = st.sampled_from(["int8", "int32", "int64", "float32", "float64", "boolea
 
 
 def test_all_values_that_fail_are_named_together() -> None:
-    """With the error of each; where none fails there is what the function makes of them."""
+    """Each with its error; without errors the results are returned."""
 
     def half(value: int) -> int:
         if value % 2:

@@ -62,7 +62,7 @@ def test_a_record_without_topic_is_refused() -> None:
     assert refusal(router().apply, source_record(STRING_SCHEMA, "x", topic=None)) == message
 
 
-def test_the_message_of_a_missing_timestamp_tells_where_a_source_was() -> None:
+def test_the_message_of_a_missing_timestamp_has_the_source_position() -> None:
     """The text of the record is Java's."""
     record = source_record(STRING_SCHEMA, "x", timestamp=None, key=1.5e7)
     assert refusal(router().apply, record) == (
