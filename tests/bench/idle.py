@@ -96,7 +96,7 @@ class _Run:
         last, seconds = kinds(worker.pid), time.monotonic() - since
         spent = {name: (kind.cpu - first.get(name, Kind()).cpu) / seconds for name, kind in last.items()}
         woken = sum(kind.wakes for kind in last.values()) - sum(kind.wakes for kind in first.values())
-        result.notes.append(f"{worker.side} with {self._count}: {_told(last, spent)}")
+        result.notes.append(f"{worker.side} with {self._count}: {_described(last, spent)}")
         memory = sum(kind.memory for kind in last.values())
         idle = {"idle": sum(spent.values()), "wakes": woken / seconds}
         return {"running": running, "cpu": cpu, "memory": memory / 1e6, **idle}
@@ -122,7 +122,7 @@ def _runs(status: Mapping[str, Any]) -> bool:
     return [each["state"] for each in (status["connector"], *status["tasks"])] == ["RUNNING", "RUNNING"]
 
 
-def _told(found: Mapping[str, Kind], spent: Mapping[str, float]) -> str:
+def _described(found: Mapping[str, Kind], spent: Mapping[str, float]) -> str:
     """Describe the kinds of processes: how many, their memory, and their CPU while idle."""
     rows = sorted(found.items(), key=lambda row: -row[1].memory)
     return "; ".join(

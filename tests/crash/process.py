@@ -29,19 +29,19 @@ class Process:
     @property
     def command(self) -> str:
         """Return its command line, empty if it has ended."""
-        return self._told("cmdline")
+        return self._read("cmdline")
 
     @property
     def environment(self) -> str:
         """Return the environment it was started with, empty if it has ended."""
-        return self._told("environ")
+        return self._read("environ")
 
     @property
     def title(self) -> str:
         """Return its title, empty if it has ended."""
-        return self._told("comm").strip()
+        return self._read("comm").strip()
 
-    def _told(self, name: str) -> str:
+    def _read(self, name: str) -> str:
         try:
             return (_PROC / str(self.pid) / name).read_bytes().replace(b"\0", b" ").decode(errors="replace")
         except OSError:

@@ -108,7 +108,7 @@ class StreamLedger:
     def tasks(self) -> list[int]:
         """Return the task processes that still run on executors, also those of a program that has ended."""
         found = [json.loads(path.read_text() or "{}") for path in self._folder.glob("spool-*/task-*/said-*.json")]
-        places = {int(said["place"].rpartition(":")[2]) for said in found if said.get("place")}
+        places = {int(report["place"].rpartition(":")[2]) for report in found if report.get("place")}
         return sorted(process for process in places if kind_of(process) == "task")
 
     @contextmanager

@@ -48,7 +48,7 @@ class FarHost(HearthDistributed):
         """Return its worker id in statuses."""
         return f"{THERE}:{self.port}"
 
-    def has_said(self, text: str) -> bool:
+    def has_logged(self, text: str) -> bool:
         """Return whether a line of its log contains a text."""
         return text in self.last_words()
 
@@ -72,7 +72,7 @@ def test_a_leader_without_network_is_fenced(tmp_path: Path) -> None:
     ):
         first = stack.enter_context(closing(FarHost(tmp_path / "far", far, machine)))
         first.start()
-        assert eventually(lambda: first.has_said("this host leads its cluster"), TIMEOUT), first.last_words()
+        assert eventually(lambda: first.has_logged("this host leads its cluster"), TIMEOUT), first.last_words()
         second = HearthDistributed(tmp_path / "near", broker.bootstrap_servers, GROUP, SETTINGS)
         with second, NumberedLines(tmp_path, GROUP) as lines:
             for config in lines.configs():
@@ -86,7 +86,7 @@ def test_a_leader_without_network_is_fenced(tmp_path: Path) -> None:
             assert eventually(lambda: workers(second) == {f"127.0.0.1:{second.port}"}, TIMEOUT), second.last_words()
             assert lines.flows(), second.last_words()
             print(f"lines {time.monotonic() - cut:.1f} s after the cut, a gap of {lines.arrivals.longest_gap:.1f} s")
-            assert eventually(lambda: first.has_said("this host no longer leads"), TIMEOUT), first.last_words()
+            assert eventually(lambda: first.has_logged("this host no longer leads"), TIMEOUT), first.last_words()
             time.sleep(60)
             machine.carry(True)
             assert eventually(lambda: workers(second) == {f"127.0.0.1:{second.port}"}, 1)

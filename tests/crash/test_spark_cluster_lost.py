@@ -37,8 +37,8 @@ class Parts:
         arrivals = self.lines.arrivals
         arrivals.forget_gaps()
         act()
-        assert self.lines.flows(120), self.told()
-        assert eventually(self._is_calm, TIMEOUT), self.told()
+        assert self.lines.flows(120), self.description()
+        assert eventually(self._is_calm, TIMEOUT), self.description()
         return arrivals.longest_gap
 
     def _is_calm(self) -> bool:
@@ -60,7 +60,7 @@ class Parts:
         os.kill(pid, signal.SIGKILL)
         self.spark.replace(pid)
 
-    def told(self) -> str:
+    def description(self) -> str:
         """Return the hosts' last output."""
         return "\n\n".join(each.last_words() for each in self.hosts)
 
@@ -79,9 +79,9 @@ def running(folder: Path, broker: KafkaBroker, size: int, properties: dict[str, 
         parts = Parts(hosts, spark, lines)
         for config in lines.configs():
             assert hosts[-1].rest.create(config).status == 201
-        assert lines.flows(), parts.told()
-        assert eventually(parts._is_calm, TIMEOUT), parts.told()
-        assert eventually(lambda: spark.registered() >= size, TIMEOUT), parts.told()
+        assert lines.flows(), parts.description()
+        assert eventually(parts._is_calm, TIMEOUT), parts.description()
+        assert eventually(lambda: spark.registered() >= size, TIMEOUT), parts.description()
         yield parts
 
 
@@ -95,11 +95,11 @@ def test_lines_flow_after_masters_and_workers_are_replaced(
         seconds = parts.pause_detector(parts.end_master)
         print(f"lines stood still for {seconds:.1f} s after the master was lost")
         time.sleep(20)
-        assert parts.lines.flows(60), parts.told()
+        assert parts.lines.flows(60), parts.description()
         print(f"and for {parts.lines.arrivals.longest_gap:.1f} s later")
         seconds = parts.pause_detector(parts.end_worker)
         print(f"lines stood still for {seconds:.1f} s after a worker was lost")
-        assert parts.lines.is_complete(), parts.told()
+        assert parts.lines.is_complete(), parts.description()
         assert parts.lines.arrivals.faults == []
 
 
@@ -116,11 +116,11 @@ def test_a_lost_leader_is_replaced_on_the_same_cluster(tmp_path: Path, own_broke
         finally:
             os.kill(leader.pid, signal.SIGCONT)
         assert eventually(lambda: "no longer leads" in leader.last_words(), TIMEOUT), leader.last_words()
-        assert parts.lines.flows(), parts.told()
+        assert parts.lines.flows(), parts.description()
         rest = {each.pid: each for each in tree(leader.pid)}
         leader.stop()
         await_end(list(rest.values()))
-        assert parts.lines.is_complete(), parts.told()
+        assert parts.lines.is_complete(), parts.description()
         assert parts.lines.arrivals.faults == []
 
 
@@ -135,9 +135,9 @@ def test_a_rolling_restart_on_a_spark_cluster_keeps_lines_flowing(tmp_path: Path
         for host in parts.hosts * 3:
             host.stop()
             host.start()
-            assert parts.lines.flows(120), parts.told()
+            assert parts.lines.flows(120), parts.description()
         print(f"no line for {parts.lines.arrivals.longest_gap:.1f} s at most")
-        assert parts.lines.is_complete(), parts.told()
+        assert parts.lines.is_complete(), parts.description()
         assert (parts.lines.arrivals.faults, parts.lines.arrivals.repeats) == ([], 0)
 
 

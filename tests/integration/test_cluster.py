@@ -55,7 +55,7 @@ def source(folder: Path, name: str) -> dict[str, str]:
     return {"name": name, "connector.class": "FileStreamSource", "file": str(folder / f"{name}.txt"), "topic": name}
 
 
-def is_said(host: Worker, *texts: str, seconds: float = 30.0) -> bool:
+def is_logged(host: Worker, *texts: str, seconds: float = 30.0) -> bool:
     """Wait until one line of a host's log contains all texts."""
     return eventually(
         lambda: any(all(text in line for text in texts) for line in host.last_words().splitlines()), seconds
@@ -70,10 +70,10 @@ def test_tasks_connect_to_their_host_and_waiting_for_slots_is_logged(
     settings = {**cluster.settings(), "spark.cores.max": "1", "spark.executor.cores": "1"}
     with HearthConnect(tmp_path, broker.bootstrap_servers, settings) as host:
         host.run(source(tmp_path, "first"))
-        assert is_said(host, "INFO [first|task-0] the task runs in process"), host.last_words()
-        assert is_said(host, f"tasks are sent to {cluster.url} unencrypted", "spark.authenticate=true")
+        assert is_logged(host, "INFO [first|task-0] the task runs in process"), host.last_words()
+        assert is_logged(host, f"tasks are sent to {cluster.url} unencrypted", "spark.authenticate=true")
         assert host.rest.create(source(tmp_path, "second")).status == 201
-        assert is_said(host, "no slot for second-0", cluster.url, "spark.cores.max"), host.last_words()
+        assert is_logged(host, "no slot for second-0", cluster.url, "spark.cores.max"), host.last_words()
         assert host.rest.states("second")[1:] == ["UNASSIGNED"]
         host.delete("first")
         host.wait_for_state("second", "RUNNING")
@@ -85,7 +85,7 @@ def test_a_missing_master_is_reported_within_seconds(tmp_path: Path, broker: Kaf
         unused.bind(("127.0.0.1", 0))
         url = f"spark://127.0.0.1:{unused.getsockname()[1]}"
         with HearthConnect(tmp_path, broker.bootstrap_servers, {"spark.master": url}) as host:
-            assert is_said(host, f"spark.master={url} does not answer", "Connection refused"), host.last_words()
+            assert is_logged(host, f"spark.master={url} does not answer", "Connection refused"), host.last_words()
 
 
 def test_a_python_missing_on_executors_is_reported_with_its_key(tmp_path: Path, broker: KafkaBroker) -> None:
@@ -214,7 +214,7 @@ def test_executors_need_a_python_and_nothing_else(
             for config in lines.configs():
                 host.run(config, 180)
             assert lines.flows(), host.last_words()
-            assert is_said(host, "sending it with the packages that it needs")
+            assert is_logged(host, "sending it with the packages that it needs")
             assert host.last_words().count("sending it with") == 1
             running = [each for pid in cluster.executors() for each in stages(pid)]
             assert len(running) == 2
@@ -275,6 +275,6 @@ def test_an_encrypting_host_refuses_an_unencrypted_cluster(tmp_path: Path, broke
         SparkCluster(tmp_path / "cluster", workers=0, properties=AUTHENTICATED) as master,
         HearthConnect(tmp_path / "host", broker.bootstrap_servers, {**master.settings(), **ENCRYPTED}) as host,
     ):
-        assert is_said(host, f"error: Spark did not start: spark.master={master.url}", reason), host.last_words()
+        assert is_logged(host, f"error: Spark did not start: spark.master={master.url}", reason), host.last_words()
         assert eventually(lambda: not host.is_running, TIMEOUT)
         assert SECRET not in host.last_words()

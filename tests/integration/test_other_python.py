@@ -73,5 +73,5 @@ def test_one_pipeline_has_plugins_on_every_python(host: Host, topics: Topics, na
     )
     types = {f"transforms.{step}.type": step for step in steps}
     host.run(greetings(name, 3, transforms=",".join(steps), **types))
-    told = "".join(f" cpython-3{python[2:]} cpython-3{python[2:]} in columns" for python in pythons)
-    assert values(topics, name, 3) == [f"hello record {number} from greeting 1.0{told}" for number in range(3)]
+    joined = "".join(f" cpython-3{python[2:]} cpython-3{python[2:]} in columns" for python in pythons)
+    assert values(topics, name, 3) == [f"hello record {number} from greeting 1.0{joined}" for number in range(3)]

@@ -75,7 +75,7 @@ def pool(method):
         return executor.submit(square, 3).result(60)
 
 
-def told():
+def send_signal():
     if not host():
         return "unreachable"
     child("import family, signal; family.tell(signal.SIGINT)")
@@ -92,7 +92,7 @@ CHECKS = {
     "forkserver": lambda: pool("forkserver"),
     "bundle": lambda: child("import family, cousin, hearth_api"),
     "host": lambda: child("import pyspark"),
-    "signal": told,
+    "signal": send_signal,
     "daemon": daemon,
 }
 

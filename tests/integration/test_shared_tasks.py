@@ -51,11 +51,11 @@ class Shared:
         """
         found: dict[str, int | None] = {}
 
-        def are_told() -> bool:
+        def are_logged() -> bool:
             found.update({each: self._process_of(each) for each in names or self.neighbours})
             return all(pid is not None and is_there(pid) for pid in found.values())
 
-        assert eventually(are_told, TIMEOUT), f"{found}\n{self._host.last_words()}"
+        assert eventually(are_logged, TIMEOUT), f"{found}\n{self._host.last_words()}"
         return {pid for pid in found.values() if pid is not None}
 
     def _process_of(self, name: str) -> int | None:
@@ -93,7 +93,7 @@ class Shared:
             assert all(step <= 1 for step in steps), "a number is out of order"
         return True
 
-    def said(self, text: str) -> bool:
+    def has_logged(self, text: str) -> bool:
         """Return whether the log has a line."""
         return text in self._host.last_words()
 
@@ -141,7 +141,7 @@ def test_killing_a_shared_process_loses_nothing(host: Host, shared: Shared, vict
         host.wait_for_state(each, "RUNNING")
     assert shared.go_on()
     assert len(shared.stages) == 1
-    assert not shared.said(f"[{shared.neighbours[0]}|task-0] the task runs in its own process")
+    assert not shared.has_logged(f"[{shared.neighbours[0]}|task-0] the task runs in its own process")
 
 
 def test_a_task_that_kills_the_shared_process_is_identified(host: Host, shared: Shared, name: str) -> None:
@@ -150,7 +150,7 @@ def test_a_task_that_kills_the_shared_process_is_identified(host: Host, shared: 
     assert host.rest.create(bad).status == 201
     assert f"the stage process of {name}-bad-0 exited with 3" in shared.trace(f"{name}-bad")
     for each in [*shared.neighbours, f"{name}-bad"]:
-        assert shared.said(f"[{each}|task-0] the task runs in its own process from now on")
+        assert shared.has_logged(f"[{each}|task-0] the task runs in its own process from now on")
     for each in shared.neighbours:
         host.wait_for_state(each, "RUNNING")
     assert shared.go_on()

@@ -104,9 +104,9 @@ def test_connectors_from_files_run_until_a_signal(command: Command, number: sign
     assert "serves http://127.0.0.1:" in output
     assert process.returncode == 0, errors
     assert "Traceback" not in errors
-    for told in ("source|worker] the connector is RUNNING", "source|task-0] the task runs in process",
+    for line in ("source|worker] the connector is RUNNING", "source|task-0] the task runs in process",
                  "sink|task-0] partitions assigned: ", "sink|task-0] the task has stopped"):  # fmt: skip
-        assert errors.count(f"[{topic}-{told}") == 1, errors
+        assert errors.count(f"[{topic}-{line}") == 1, errors
     await_end(everyone)
     committed = json.loads((command.folder / "offsets").read_text())["offsets"]
     assert committed[f"{topic}-source"] == [[{"filename": str(source)}, {"position": 8}]]

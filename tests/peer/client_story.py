@@ -60,12 +60,12 @@ def tell(story: ClientStory, worker: Worker) -> list[Any]:
     open_client = _python if story.name == "kafka-connect-py" else _node
     try:
         with open_client(worker.port) as client:
-            return [_told(client, ask, worker) for ask in story.asks]
+            return [_result(client, ask, worker) for ask in story.asks]
     finally:
         delete_all(worker)
 
 
-def _told(client: Client, ask: Ask, worker: Worker) -> Any:
+def _result(client: Client, ask: Ask, worker: Worker) -> Any:
     if ask.state:
         await_state(worker, ask.state, "c")
     return {"asked": ask.call, "told": neutral(client.ask(ask))}

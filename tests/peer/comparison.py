@@ -76,6 +76,6 @@ ANSWERS = Answers("rest", (*REST_CASES, EVERY_PLUGIN))
 VALIDATIONS = Answers("validation", VALIDATION_CASES)
 CLUSTER = Answers("cluster", CLUSTER_CASES, "cluster")
 LIVES = Lives("sink_life", SINK_LIVES)
-TOLD = Stories("client_story", STORIES)
-COMPARISONS: tuple[Comparison[Any], ...] = (ANSWERS, VALIDATIONS, TOLD, CLUSTER, LIVES, OUTCOMES)
+CLIENT_STORIES = Stories("client_story", STORIES)
+COMPARISONS: tuple[Comparison[Any], ...] = (ANSWERS, VALIDATIONS, CLIENT_STORIES, CLUSTER, LIVES, OUTCOMES)
 """In this order: a worker is stopped with its connectors after the last of them."""

@@ -13,7 +13,7 @@ from hearth.broker import KafkaBroker
 from tests.peer.case import Case
 from tests.peer.cases import CASES, WORKERS
 from tests.peer.client_story import STORIES, ClientStory
-from tests.peer.comparison import ANSWERS, COMPARISONS, LIVES, OUTCOMES, TOLD, VALIDATIONS, Comparison
+from tests.peer.comparison import ANSWERS, CLIENT_STORIES, COMPARISONS, LIVES, OUTCOMES, VALIDATIONS, Comparison
 from tests.peer.hearth_connect import HearthConnect
 from tests.peer.record import java_side
 from tests.peer.rest_case import RestCase
@@ -63,10 +63,10 @@ def test_validations_equal_javas(case: RestCase, side: Side) -> None:
 @pytest.mark.parametrize("case", STORIES, ids=lambda case: case.name)
 def test_third_party_clients_get_javas_responses(case: ClientStory, side: Side) -> None:
     """Users can keep their clients."""
-    expected = TOLD.kept.answer(case)
+    expected = CLIENT_STORIES.kept.answer(case)
     if not case.is_possible:
         pytest.skip("requires Node.js and npm")
-    assert TOLD.play(side, [case])[case.name] == expected
+    assert CLIENT_STORIES.play(side, [case])[case.name] == expected
 
 
 def test_plugins_are_listed_as_in_java(side: Side) -> None:

@@ -75,8 +75,8 @@ class LanceSinkConnectorTask(BatchSinkTask):
     def flush(self, current_offsets: Mapping[TopicPartition, OffsetAndMetadata]) -> None:
         if Path(self._config.dataset).exists():
             values = lance.dataset(self._config.dataset).to_table().column("value").to_pylist()
-            told = {"pyarrow": pa.__version__, "lance": lance.__version__, "values": values}
-            Path(self._config.journal).write_text(json.dumps(told))
+            report = {"pyarrow": pa.__version__, "lance": lance.__version__, "values": values}
+            Path(self._config.journal).write_text(json.dumps(report))
 
     def stop(self) -> None:
         pass

@@ -85,7 +85,7 @@ class Runner:
     """A stage of one language, the messages that it sent, and its names of the sample's plugins."""
 
     def __init__(self, environment: Environment, prefix: str, json: str) -> None:
-        self.said: queue.Queue[Any] = queue.Queue()
+        self.messages: queue.Queue[Any] = queue.Queue()
         self.prefix, self.json = prefix, json
         self.is_java = prefix == "sample."
         self.offset: dict[str, Any] | None = None
@@ -97,7 +97,7 @@ class Runner:
         if isinstance(message, ReadOffsets):
             request.reply(StoredOffsets([self.offset for _ in message.partitions]))
         else:
-            self.said.put(message)
+            self.messages.put(message)
 
     def named(self, name: str) -> str:
         """Return the reference of a plugin of the sample."""
@@ -109,7 +109,7 @@ class Runner:
 
     def next(self) -> Any:
         """Return the next message of the stage."""
-        return self.said.get(timeout=SECONDS)
+        return self.messages.get(timeout=SECONDS)
 
     def load(self, role: str, reference: str, config: dict[str, str] | None = None, **limits: Any) -> None:
         """Configure the stage for one plugin."""
@@ -307,7 +307,7 @@ def test_source_task_polls_only_with_credit(runner: Runner) -> None:
     started = runner.call(StartSource(runner.named("CountingSource"), {}))
     assert (started.version, started.wants_records, started.wants_commits) == ("1.2", False, False)
     runner.call(Ping())
-    assert runner.said.empty()
+    assert runner.messages.empty()
     runner.stage.notify(AddCredit(2))
     handed = runner.next()
     assert isinstance(handed, HandOver)
@@ -327,13 +327,13 @@ def _dripped(runner: Runner, last: type[Any], config: dict[str, str] | None = No
     runner.call(StartSource(runner.named("DrippingSource"), config or {}, **how))
     runner.stage.notify(AddCredit(100))
     values, count = [], 0
-    while not isinstance(said := runner.next(), last):
-        assert isinstance(said, HandOver)
+    while not isinstance(message := runner.next(), last):
+        assert isinstance(message, HandOver)
         count += 1
-        values += [value for batch in said.batches for value in batch.column("value").to_pylist()]
+        values += [value for batch in message.batches for value in batch.column("value").to_pylist()]
     assert values == [f"v{number}" for number in range(40)]
     runner.call(StopSource())
-    return count, said
+    return count, message
 
 
 @pytest.mark.parametrize(("joins", "ends"), [(True, range(1, 40)), (False, [40])])

@@ -40,20 +40,20 @@ class Command:
         command = [sys.executable, "-m", "hearth", "registry", "--data-dir", str(folder), "--port", str(self.port)]
         self._process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
         assert self._process.stderr is not None
-        self._said = self._process.stderr
-        self.said = list(takewhile(lambda line: "Ctrl-C" not in line, self._said))
+        self._output = self._process.stderr
+        self.lines = list(takewhile(lambda line: "Ctrl-C" not in line, self._output))
         """Its output up to the line that says how to stop it."""
 
     @property
     def url(self) -> str:
         """Return the address that it printed."""
-        return self.said[-1].split("schema.registry.url=")[1].split()[0]
+        return self.lines[-1].split("schema.registry.url=")[1].split()[0]
 
     def end(self) -> tuple[int, str]:
         """Stop it as Ctrl-C does; return its exit code and its last output."""
         self._process.send_signal(signal.SIGINT)
-        with self._said:
-            return self._process.wait(), self._said.read()
+        with self._output:
+            return self._process.wait(), self._output.read()
 
 
 @pytest.fixture(scope="module")
@@ -198,7 +198,7 @@ def test_other_formats_round_trip(server: Command, kind: type[RegistryConverter]
 
 def test_a_second_server_on_the_directory_or_port_is_refused(server: Command, monkeypatch: pytest.MonkeyPatch) -> None:
     """The message names the running server and the remedy."""
-    assert f"the schema registry serves on {server.url}, its data is in {server.folder}" in server.said[-2]
+    assert f"the schema registry serves on {server.url}, its data is in {server.folder}" in server.lines[-2]
     assert server.url == f"http://127.0.0.1:{server.port}"
     monkeypatch.setattr("hearth.broker.data_directory._LOCK_TIMEOUT", 0.0)
     with pytest.raises(ConflictError, match="another registry uses"):

@@ -23,10 +23,10 @@ def answers(drawn: Iterable[Any]) -> list[list[dict[str, Any]]]:
     jars = ":".join(map(str, connect_jars()))
     command = [str(java), "-Duser.timezone=UTC", "-Duser.language=en", "-cp", jars, str(PROGRAM)]
     lines = "".join(json.dumps(each) + "\n" for each in drawn)
-    with TemporaryFile() as said:
+    with TemporaryFile() as errors:
         ended = subprocess.run(
-            command, input=lines, stdout=subprocess.PIPE, stderr=said, encoding="utf-8", check=False
+            command, input=lines, stdout=subprocess.PIPE, stderr=errors, encoding="utf-8", check=False
         )
-        said.seek(0)
-        assert ended.returncode == 0, said.read().decode(errors="replace")[-5000:]
+        errors.seek(0)
+        assert ended.returncode == 0, errors.read().decode(errors="replace")[-5000:]
     return [json.loads(line) for line in ended.stdout.rstrip("\n").split("\n")]

@@ -30,13 +30,13 @@ class Cluster:
 
 def test_spark_stops_when_its_host_fails_to_start(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """Spark starts before the cluster is known; without the stop its JVM would remain."""
-    told: list[str] = []
+    calls: list[str] = []
 
     class Spark:
         def __init__(self, *_: Any, **_named: Any) -> None:
             self.application = SimpleNamespace()
-            self.start = lambda: told.append("start")
-            self.stop = lambda: told.append("stop")
+            self.start = lambda: calls.append("start")
+            self.stop = lambda: calls.append("stop")
 
     monkeypatch.setattr(module, "ClusterLookup", Cluster)
     monkeypatch.setattr(module, "SparkLauncher", Spark)
@@ -51,12 +51,12 @@ def test_spark_stops_when_its_host_fails_to_start(monkeypatch: pytest.MonkeyPatc
             "plugin.path": str(tmp_path),
         }
     )
-    host = StandaloneHost(worker, told.append)
+    host = StandaloneHost(worker, calls.append)
     with pytest.raises(ConnectError, match="no broker"):
         host.start()
-    assert told == ["start"]
+    assert calls == ["start"]
     host.stop()
-    assert told == ["start", "stop"]
+    assert calls == ["start", "stop"]
 
 
 WAITING = """

@@ -30,7 +30,7 @@ def test_bundle_is_installed_upgraded_rolled_back_and_removed(
     for version in ("1.0", "2.0"):
         build.plain_wheel(tmp_path, "demo", version, POINTS)
     place = tmp_path / "plugins" / "demo.zip"
-    told = []
+    lines = []
     for words in (
         ["install", "demo==1.0", "--index", str(tmp_path)],
         ["upgrade", "demo", "--index", str(tmp_path), "--dry-run"],
@@ -39,8 +39,8 @@ def test_bundle_is_installed_upgraded_rolled_back_and_removed(
         ["remove", "demo==1.0"],
     ):
         assert run(["bundle", *words]) == 0
-        told += capsys.readouterr().out.splitlines()
-    assert told == [
+        lines += capsys.readouterr().out.splitlines()
+    assert lines == [
         f"installed demo 1.0 in {place}",
         f"would have: upgraded demo from 1.0 to 2.0 in {place}",
         f"upgraded demo from 1.0 to 2.0 in {place}",

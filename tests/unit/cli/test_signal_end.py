@@ -138,9 +138,9 @@ def test_signal_from_a_stage_is_logged_and_ignored(tmp_path: Path, sends: str, h
     """Wherever in it that is done; that of an operator ends the host in order all the same."""
     with begun(tmp_path, sends, signal.SIGTERM, how) as host:
         assert host.stdout is not None
-        told = host.stdout.readline()
-        assert told.startswith("ignoring SIGTERM: it was sent by process ")
-        assert told.endswith(" of the stage sender\n")
+        line = host.stdout.readline()
+        assert line.startswith("ignoring SIGTERM: it was sent by process ")
+        assert line.endswith(" of the stage sender\n")
         assert host.stdout.readline() == "went on\n"
         host.terminate()
         assert host.stdout.read() == "ended in order\n"

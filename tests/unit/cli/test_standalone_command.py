@@ -209,8 +209,8 @@ def test_withheld_credentials_are_logged_by_name(
     caplog.set_level("INFO")
     read_worker(command.written(), STANDALONE)
     read_worker(command.written(plugin_environment="PATH"), STANDALONE)
-    told = "plugins do not see the environment variables AWS_SECRET_ACCESS_KEY; plugin.environment passes them on"
-    assert [each for each in caplog.messages if "do not see" in each] == [told]
+    warning = "plugins do not see the environment variables AWS_SECRET_ACCESS_KEY; plugin.environment passes them on"
+    assert [each for each in caplog.messages if "do not see" in each] == [warning]
     assert "geheim" not in caplog.text
 
 

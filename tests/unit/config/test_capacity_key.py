@@ -51,10 +51,10 @@ def test_a_range_has_default_thresholds() -> None:
 )
 def test_contradictory_keys_are_rejected_with_a_remedy(props: dict[str, str], key: str, remedy: str) -> None:
     """Two autoscalers would work against each other."""
-    with pytest.raises(ConfigError) as told:
+    with pytest.raises(ConfigError) as caught:
         CapacityConfig(props)
-    assert key in str(told.value)
-    assert remedy in str(told.value)
+    assert key in str(caught.value)
+    assert remedy in str(caught.value)
 
 
 def test_dynamic_allocation_is_allowed_without_these_keys() -> None:

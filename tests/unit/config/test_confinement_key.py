@@ -25,8 +25,8 @@ MACHINE = {
 
 def confinement(config: dict[str, str], **worker: str) -> Confinement:
     """Return a connector's confinement; underscores in the worker's keys replace dots."""
-    told = {name.replace("_", "."): value for name, value in worker.items()}
-    return StandaloneConfig({**MINIMAL, **ALLOWED, **told}).confinement(config)
+    settings = {name.replace("_", "."): value for name, value in worker.items()}
+    return StandaloneConfig({**MINIMAL, **ALLOWED, **settings}).confinement(config)
 
 
 def test_variables_that_may_be_secret_are_not_inherited_by_default() -> None:
@@ -45,10 +45,10 @@ def test_variables_are_set_by_the_worker_and_by_allowed_connectors() -> None:
     """A connector overrides its worker; its other variables stay."""
     worker = {"plugin.environment.APP_X": "1", "plugin.environment.LD_PRELOAD": "/a.so"}
     config = {"plugin.environment.APP_X": "2", "plugin.environment.AWS_PROFILE": "mine", "file": "x"}
-    told = StandaloneConfig({**MINIMAL, **ALLOWED, **worker})
-    assert told.confinement({}).variables == {"APP_X": "1", "LD_PRELOAD": "/a.so"}
-    assert told.confinement(config).variables == {"APP_X": "2", "LD_PRELOAD": "/a.so", "AWS_PROFILE": "mine"}
-    assert told.unknown_keys() == []
+    settings = StandaloneConfig({**MINIMAL, **ALLOWED, **worker})
+    assert settings.confinement({}).variables == {"APP_X": "1", "LD_PRELOAD": "/a.so"}
+    assert settings.confinement(config).variables == {"APP_X": "2", "LD_PRELOAD": "/a.so", "AWS_PROFILE": "mine"}
+    assert settings.unknown_keys() == []
 
 
 @pytest.mark.parametrize(
@@ -109,10 +109,10 @@ def test_a_connector_may_lower_its_limits() -> None:
 def test_a_connector_may_not_raise_its_limits(name: str, value: str, says: str) -> None:
     """The error has the key, the value and the maximum."""
     worker = StandaloneConfig({**MINIMAL, **LIMITS})
-    with pytest.raises(ConfigError) as told:
+    with pytest.raises(ConfigError) as caught:
         worker.confinement({name: value})
-    assert str(told.value) == f"Invalid value {value} for configuration {name}: {says}"
-    assert [str(each) for each in refused(worker, {name: value}).values()] == [str(told.value)]
+    assert str(caught.value) == f"Invalid value {value} for configuration {name}: {says}"
+    assert [str(each) for each in refused(worker, {name: value}).values()] == [str(caught.value)]
     assert StandaloneConfig(MINIMAL).confinement({name: value}) is not None
 
 
@@ -134,10 +134,10 @@ def test_a_connector_may_not_raise_its_limits(name: str, value: str, says: str) 
 def test_an_invalid_limit_is_reported_to_worker_and_connector(name: str, value: str, says: str) -> None:
     """With Kafka's message; a connector gets it from its validation, which defines these keys if they are used."""
     for ask in (lambda: StandaloneConfig({**MINIMAL, name: value}), lambda: confinement({name: value})):
-        with pytest.raises(ConfigError) as told:
+        with pytest.raises(ConfigError) as caught:
             ask()
-        assert str(told.value).startswith("Invalid value ")
-        assert str(told.value).endswith(f" for configuration {name}: {says}")
+        assert str(caught.value).startswith("Invalid value ")
+        assert str(caught.value).endswith(f" for configuration {name}: {says}")
     assert refused(StandaloneConfig(MINIMAL), {name: value}) == {}
 
 

@@ -114,11 +114,11 @@ def test_a_wrong_value_is_refused(key: str, value: str, says: str) -> None:
 
 def test_topics_are_created_with_the_settings_of_their_prefix() -> None:
     """Except for settings that all such topics share."""
-    told: dict[str, Any] = {
+    settings: dict[str, Any] = {
         "config.storage.min.insync.replicas": "2", "config.storage.partitions": "3",
         "config.storage.cleanup.policy": "delete", "offset.storage.segment.bytes": "1048576",
     }  # fmt: skip
-    worker = DistributedConfig({**SAMPLE, **told})
+    worker = DistributedConfig({**SAMPLE, **settings})
     assert worker.topic_settings(CONFIG_STORAGE) == {"min.insync.replicas": "2"}
     assert worker.topic_settings(OFFSET_STORAGE) == {"segment.bytes": "1048576"}
     assert list(worker.idle_keys()) == ["config.storage.partitions", "config.storage.cleanup.policy"]

@@ -13,8 +13,8 @@ from tests.unit.config.test_worker_key import MINIMAL
 
 def jvm(config: dict[str, str], **worker: str) -> Jvm:
     """Return the JVM of a connector's plugins; underscores in the worker's keys replace dots."""
-    told = {name.replace("_", "."): value for name, value in worker.items()}
-    return StandaloneConfig({**MINIMAL, **told}).confinement(config).jvm
+    settings = {name.replace("_", "."): value for name, value in worker.items()}
+    return StandaloneConfig({**MINIMAL, **settings}).confinement(config).jvm
 
 
 def test_options_of_a_connector_follow_those_of_its_worker() -> None:

@@ -12,7 +12,7 @@ from hearth_api import ConfigError
 from hearth_api.worker import ConfigData, ConfigProvider
 
 
-class Told(ConfigProvider):
+class RecordingProvider(ConfigProvider):
     """Returns configured values, and records its calls."""
 
     def __init__(self, values: Mapping[tuple[str, str], str], ttl: int | None = None) -> None:
@@ -36,8 +36,8 @@ class Told(ConfigProvider):
         self.is_closed = True
 
 
-ENV = Told({("", "A"): "va", ("", "EMPTY"): "", ("", "LOOP"): "${env:A}"})
-FILE = Told({("/s", "user"): "u", ("/s", "password"): "geheim", ("/s", "a:b"): "colon"}, ttl=5000)
+ENV = RecordingProvider({("", "A"): "va", ("", "EMPTY"): "", ("", "LOOP"): "${env:A}"})
+FILE = RecordingProvider({("/s", "user"): "u", ("/s", "password"): "geheim", ("/s", "a:b"): "colon"}, ttl=5000)
 
 
 @pytest.mark.parametrize(
@@ -64,7 +64,7 @@ def test_variables_are_replaced_by_values(text: str | None, becomes: str | None)
 
 def test_a_path_is_looked_up_once() -> None:
     """With all its keys, and only if needed."""
-    env, file = Told({}), Told({})
+    env, file = RecordingProvider({}), RecordingProvider({})
     variables = Variables({"env": env, "file": file})
     config = {"a": "${file:/s:x}", "b": "${file:/s:y}${file:/s:x}", "c": "${file:/t:x}", "d": "plain"}
     assert variables.resolve(config).config == config
@@ -75,7 +75,7 @@ def test_a_path_is_looked_up_once() -> None:
 
 def test_a_key_is_looked_up_once_within_a_block() -> None:
     """More keys of a path are looked up alone, and all expire with the shortest time to live."""
-    file = Told({("/s", "x"): "1", ("/s", "y"): "2"}, ttl=5000)
+    file = RecordingProvider({("/s", "x"): "1", ("/s", "y"): "2"}, ttl=5000)
     variables = Variables({"file": file})
     with asked_once():
         assert variables.resolve({"a": "${file:/s:x}"}).config == {"a": "1"}
@@ -96,7 +96,7 @@ def test_an_error_of_a_provider_is_raised() -> None:
 
 def test_the_time_to_live_is_the_shortest_of_all_values() -> None:
     """None if no provider sets one."""
-    variables = Variables({"env": ENV, "file": FILE, "short": Told({}, ttl=20)})
+    variables = Variables({"env": ENV, "file": FILE, "short": RecordingProvider({}, ttl=20)})
     assert variables.resolve({"a": "${env:A}"}).ttl is None
     assert variables.resolve({"a": "${file:/s:user}", "b": "${short:x}"}).ttl == 0.02
 
@@ -110,8 +110,8 @@ def resolved() -> Resolved:
 def test_values_in_messages_are_replaced_by_their_variables() -> None:
     """In any message, except short values that occur by chance."""
     settings = resolved()
-    said = "bad db://u@h, 'geheim', va and u"
-    assert settings.hidden(said) == "bad db://${file:/s:user}@h, ' ${file:/s:password} ', va and u"
+    text = "bad db://u@h, 'geheim', va and u"
+    assert settings.hidden(text) == "bad db://${file:/s:user}@h, ' ${file:/s:password} ', va and u"
     assert settings.hidden("bad va", "size") == "bad ${env:A}"
     assert [settings.is_hidden(name) for name in settings.raw] == [True, True, True, False]
     assert "geheim" not in repr(settings)

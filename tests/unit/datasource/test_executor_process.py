@@ -62,7 +62,7 @@ def processes(folder: Path) -> list[int]:
     store = DirectoryStore(folder / "spool")
     names = sorted(path.name for path in (folder / "spool" / "task-0").glob("said-*"))
     found = [read_message(store, f"task-0/{name}", TaskReport) for name in names]
-    return [int(said.place.partition(":")[2]) for said in found if said is not None and said.place]
+    return [int(message.place.partition(":")[2]) for message in found if message is not None and message.place]
 
 
 def newest(folder: Path) -> int:
@@ -217,14 +217,14 @@ def test_signal_handler_does_not_deadlock(reader: Make, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("trap", "said"),
+    ("trap", "message"),
     [("fail 20", "the source is broken"), pytest.param("die 20", "signal 9", marks=pytest.mark.long)],
 )
-def test_failed_task_fails_the_query_without_losing_records(reader: Make, trap: str, said: str) -> None:
+def test_failed_task_fails_the_query_without_losing_records(reader: Make, trap: str, message: str) -> None:
     """The query fails with the task's message; a restarted query reads what was polled before."""
     first = reader(last="50", trap=trap)
     end, seen = first.initialOffset(), list[int]()
-    with pytest.raises(DataSourceFailed, match=said):
+    with pytest.raises(DataSourceFailed, match=message):
         followed(first, end, lambda start, after: seen.extend(rows(first, start, after)))
     first.stop()
     more, _ = drained(reader(last="50"), end)

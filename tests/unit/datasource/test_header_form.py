@@ -58,7 +58,7 @@ def test_headers_of_a_read_can_be_written() -> None:
 
 
 @pytest.mark.parametrize(
-    ("kind", "row", "said"),
+    ("kind", "row", "message"),
     [
         (OF_KAFKA, [None], "is null"),
         (OF_KAFKA, [{"key": None, "value": b"1"}], "has no key"),
@@ -66,9 +66,9 @@ def test_headers_of_a_read_can_be_written() -> None:
         (OF_A_READ, [{"key": "n", "schema": "int", "value": "5"}], "does not match"),
     ],
 )
-def test_invalid_header_is_an_error(kind: spark.DataType, row: list[Any], said: str) -> None:
+def test_invalid_header_is_an_error(kind: spark.DataType, row: list[Any], message: str) -> None:
     """With what is wrong, before a task sees it."""
-    with pytest.raises(DataError, match=said):
+    with pytest.raises(DataError, match=message):
         converted(kind, [row])
 
 

@@ -39,7 +39,7 @@ def test_json_configuration_keeps_case_and_overrides_options() -> None:
 
 
 @pytest.mark.parametrize(
-    ("given", "said"),
+    ("given", "message"),
     [
         ({}, "connector.class"),
         ({**FILE, "hearth.spol": "x"}, "did you mean 'hearth.spool'?"),
@@ -50,9 +50,9 @@ def test_json_configuration_keeps_case_and_overrides_options() -> None:
         ({**FILE, "hearth.config": '{"a": [1]}'}, "a is a list"),
     ],
 )
-def test_error_names_the_option(given: dict[str, str], said: str) -> None:
+def test_error_names_the_option(given: dict[str, str], message: str) -> None:
     """By its key."""
-    with pytest.raises(ConfigError, match=said.replace("?", r"\?")):
+    with pytest.raises(ConfigError, match=message.replace("?", r"\?")):
         Options.parse(given)
 
 
@@ -64,5 +64,5 @@ def test_repr_shows_no_values() -> None:
 
 def test_guide_lists_all_options() -> None:
     """Each is in its table."""
-    told = set(first_cells(PAGES[f"{GUIDE}/dataframe.md"], "option"))
-    assert [name for name in DataSourceSettings.definition().names if f"`{name}`" not in told] == []
+    documented = set(first_cells(PAGES[f"{GUIDE}/dataframe.md"], "option"))
+    assert [name for name in DataSourceSettings.definition().names if f"`{name}`" not in documented] == []

@@ -73,7 +73,7 @@ def test_offsets_of_batches_do_not_overlap() -> None:
 
 
 @pytest.mark.parametrize(
-    ("schema", "value", "said"),
+    ("schema", "value", "message"),
     [
         (table(value=TEXT, sensor=TEXT), "typed", "columns sensor are not part of a record"),
         (table(id=TEXT), "json", "there is no column 'value', only id"),
@@ -84,9 +84,9 @@ def test_offsets_of_batches_do_not_overlap() -> None:
         (table(key=spark.DayTimeIntervalType(), value=TEXT), "typed", "column key is of type interval"),
     ],
 )
-def test_columns_outside_a_record_are_an_error(schema: spark.StructType, value: str, said: str) -> None:
+def test_columns_outside_a_record_are_an_error(schema: spark.StructType, value: str, message: str) -> None:
     """When the query is planned, and with what to do."""
-    with pytest.raises(ConfigError, match=said) as caught:
+    with pytest.raises(ConfigError, match=message) as caught:
         RowForm.of(schema, "default", value)
     assert caught.value.hint or "hearth.value" in str(caught.value)
 

@@ -319,12 +319,12 @@ def test_stored_spool_of_this_format_can_be_read(tmp_path: Path) -> None:
 
 def test_spool_of_another_format_is_refused_and_unchanged(tmp_path: Path) -> None:
     """A version that knows the format can continue with it."""
-    told = json.dumps({"id": "x", "format": FORMAT + 1})
-    (tmp_path / "spool.json").write_text(told)
+    content = json.dumps({"id": "x", "format": FORMAT + 1})
+    (tmp_path / "spool.json").write_text(content)
     with pytest.raises(SpoolDamaged, match=f"has format {FORMAT + 1}, this Hearth supports {FORMAT}") as raised:
         Spool.open(DirectoryStore(tmp_path), 0)
     assert "the Hearth that started it" in str(raised.value.hint)
-    assert (tmp_path / "spool.json").read_text() == told
+    assert (tmp_path / "spool.json").read_text() == content
 
 
 def test_segment_with_another_schema_is_an_error(tmp_path: Path) -> None:

@@ -11,14 +11,14 @@ from hearth.datasource.spool_directory import DirectoryStore
 def test_message_is_read_whole_or_not_at_all(tmp_path: Path) -> None:
     """Whole, or not at all."""
     store = DirectoryStore(tmp_path)
-    said = TaskReport(3, RUNS, "machine:7", "it broke", "Traceback")
+    report = TaskReport(3, RUNS, "machine:7", "it broke", "Traceback")
     control = Control(9, is_over=False, is_full=True, tasks={"0": [2, 5]})
-    assert read_message(store, "said", TaskReport) is None
-    store.put("said", message_bytes(said))
+    assert read_message(store, "report", TaskReport) is None
+    store.put("report", message_bytes(report))
     store.put("control", message_bytes(control))
-    assert (read_message(store, "said", TaskReport), read_message(store, "control", Control)) == (said, control)
-    store.put("said", message_bytes(said)[:-5])
-    assert read_message(store, "said", TaskReport) is None
+    assert (read_message(store, "report", TaskReport), read_message(store, "control", Control)) == (report, control)
+    store.put("report", message_bytes(report)[:-5])
+    assert read_message(store, "report", TaskReport) is None
 
 
 def test_repeated_beat_counts_as_silence() -> None:

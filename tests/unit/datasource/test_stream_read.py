@@ -160,13 +160,13 @@ def test_tasks_have_their_own_positions(reader: Make) -> None:
     assert sorted(end["at"]) == ["0", "1"]
 
 
-@pytest.mark.parametrize(("trap", "said"), [("fail 20", "the source is broken"), ("die 20", "signal 9")])
-def test_failed_task_fails_the_query_without_losing_records(reader: Make, trap: str, said: str) -> None:
+@pytest.mark.parametrize(("trap", "message"), [("fail 20", "the source is broken"), ("die 20", "signal 9")])
+def test_failed_task_fails_the_query_without_losing_records(reader: Make, trap: str, message: str) -> None:
     """A restarted query reads what was polled before."""
     first = reader(last="50", trap=trap)
     end: Any = first.initialOffset()
     seen: list[int] = []
-    with pytest.raises(DataSourceFailed, match=said):
+    with pytest.raises(DataSourceFailed, match=message):
         followed(first, end, seen)
     first.stop()
     second = reader(last="50")
@@ -187,8 +187,8 @@ def test_source_is_notified_of_committed_records_once(reader: Make, tmp_path: Pa
     assert heard.read_text() == ""
     after = read.latestOffset(end, ALL)
     read.stop()
-    told = [line for line in heard.read_text().split() if line != "commit"]
-    assert told in ([str(number) for number in range(1, count + 1)], [])
+    acknowledged = [line for line in heard.read_text().split() if line != "commit"]
+    assert acknowledged in ([str(number) for number in range(1, count + 1)], [])
     assert after["rows"] == 30
 
 

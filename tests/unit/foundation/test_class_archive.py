@@ -109,9 +109,9 @@ def test_java_maps_archives_where_they_were_made_for(tmp_path: Path, monkeypatch
     archive = ClassArchive(java, [])
     made = archive.make(["sh", "-c", f'"{java}" -XX:ArchiveClassesAtExit="${MAKING}" --version'])
     ran = [str(java), *archive.options(), "-Xlog:cds:stderr", "--version"]
-    said = subprocess.run(ran, capture_output=True, text=True, check=True).stderr
-    assert f"Opened archive {made}" in said
-    assert "alternative address" not in said
+    errors = subprocess.run(ran, capture_output=True, text=True, check=True).stderr
+    assert f"Opened archive {made}" in errors
+    assert "alternative address" not in errors
 
 
 def test_java_ignores_an_invalid_archive(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

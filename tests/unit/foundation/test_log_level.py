@@ -17,11 +17,11 @@ class Child:
     """A process that records its levels."""
 
     def __init__(self) -> None:
-        self.told: list[dict[str, str]] = []
+        self.received: list[dict[str, str]] = []
 
     def on_levels(self, rules: Mapping[str, str]) -> None:
         """Note it."""
-        self.told.append(dict(rules))
+        self.received.append(dict(rules))
 
 
 @pytest.fixture
@@ -42,7 +42,7 @@ def test_level_is_set_here_and_in_listeners(own: Levels) -> None:
     assert logging.getLogger("lvl.a.b").level == logging.DEBUG
     late = Child()
     own.tell(late)
-    assert child.told == late.told == [{"lvl.a": "DEBUG"}]
+    assert child.received == late.received == [{"lvl.a": "DEBUG"}]
 
 
 def test_level_of_a_namespace_replaces_those_below(own: Levels) -> None:
@@ -72,4 +72,4 @@ def test_adopted_levels_are_passed_on_once(own: Levels) -> None:
     own.take({"lvl": "DEBUG"})
     own.take({"lvl": "DEBUG"})
     assert logging.getLogger("lvl").level == logging.DEBUG
-    assert child.told == [{"lvl": "DEBUG"}]
+    assert child.received == [{"lvl": "DEBUG"}]

@@ -33,10 +33,10 @@ def log() -> Log:
 
 def test_repeated_line_is_limited_and_counted(log: Log) -> None:
     """A worker with a wrong broker logged the same line 2,282 times a minute."""
-    told = [log.say("no %s", "broker") for _ in range(2_282)]
-    assert told[: MOST - 1] == ["no broker"] * (MOST - 1)
-    assert told[MOST - 1] == f"no broker ({MOST} times within 60 s, further ones are only counted)"
-    assert set(told[MOST:]) == {None}
+    lines = [log.say("no %s", "broker") for _ in range(2_282)]
+    assert lines[: MOST - 1] == ["no broker"] * (MOST - 1)
+    assert lines[MOST - 1] == f"no broker ({MOST} times within 60 s, further ones are only counted)"
+    assert set(lines[MOST:]) == {None}
     log.now += SECONDS
     assert log.say("no broker") == f"no broker ({2_282 - MOST} more times since it was last logged)"
     assert log.say("no broker") == "no broker"
@@ -54,8 +54,8 @@ def test_different_lines_are_logged(log: Log) -> None:
 
 def test_client_lines_that_differ_in_numbers_are_repeats(log: Log) -> None:
     """Such as the milliseconds that passed and the number of suppressed lines."""
-    told = [log.say(f"connect refused (after {each}ms)", logger="librdkafka.producer") for each in range(100)]
-    assert [each for each in told if each is not None] == [
+    lines = [log.say(f"connect refused (after {each}ms)", logger="librdkafka.producer") for each in range(100)]
+    assert [each for each in lines if each is not None] == [
         "connect refused (after 0ms)",
         "connect refused (after 1ms)",
         "connect refused (after 2ms) (3 times within 60 s, further ones are only counted)",
@@ -65,16 +65,16 @@ def test_client_lines_that_differ_in_numbers_are_repeats(log: Log) -> None:
 
 def test_note_precedes_the_trace(log: Log) -> None:
     """The trace is logged once and unchanged."""
-    told: list[str | None] = []
+    lines: list[str | None] = []
     for _ in range(MOST):
         try:
             raise ValueError("why")
         except ValueError:
-            told.append(log.say("failed"))
-    assert told[0] is not None
-    assert told[-1] is not None
-    first, _, trace = told[0].partition("\n")
-    assert told[-1] == f"{first} ({MOST} times within 60 s, further ones are only counted)\n{trace}"
+            lines.append(log.say("failed"))
+    assert lines[0] is not None
+    assert lines[-1] is not None
+    first, _, trace = lines[0].partition("\n")
+    assert lines[-1] == f"{first} ({MOST} times within 60 s, further ones are only counted)\n{trace}"
 
 
 def test_number_of_remembered_lines_is_limited(log: Log) -> None:

@@ -34,7 +34,7 @@ RAISED: dict[str, BaseException] = {
 class Echoed:
     """The reply of ``Echo``."""
 
-    said: Any = None
+    value: Any = None
     batches: list[Batch] = field(default_factory=list)
 
 
@@ -42,7 +42,7 @@ class Echoed:
 class Echo(Call[Echoed], op="echo"):
     """Returns its members."""
 
-    said: Any = None
+    value: Any = None
     batches: list[Batch] = field(default_factory=list)
 
 
@@ -82,7 +82,7 @@ class Unknown(Call[None], op="unknown"):
 class Note(Notice, op="note"):
     """A notice."""
 
-    said: int
+    value: int
     batches: list[Batch] = field(default_factory=list)
 
 
@@ -103,7 +103,7 @@ def serve(request: Request) -> None:
         if isinstance(asked, Raise):
             raise RAISED[asked.what]
         if isinstance(asked, Echo):
-            return Echoed(asked.said, asked.batches)
+            return Echoed(asked.value, asked.batches)
         return Echoed(object()) if isinstance(asked, Odd) else None
 
     if request.kind is not Silence:
@@ -141,7 +141,7 @@ def test_call_gets_its_answer(connect: Connect) -> None:
     """Members and batches of the reply are those of the other side."""
     left, _ = connect()
     reply = left.call(Echo({"a": 1}, [sample("x"), sample("y", "z")]), timeout=TIMEOUT)
-    assert reply.said == {"a": 1}
+    assert reply.value == {"a": 1}
     assert [batch.column("value").to_pylist() for batch in reply.batches] == [["x"], ["y", "z"]]
 
 
@@ -155,8 +155,8 @@ def test_both_ends_call_at_once(connect: Connect) -> None:
     """Call numbers belong to the side that makes the call, so equal numbers do not collide."""
     left, right = connect()
     answers = [(left.begin(Echo(n)), right.begin(Echo(-n))) for n in range(100)]
-    assert [ours.result(TIMEOUT).said for ours, _ in answers] == list(range(100))
-    assert [theirs.result(TIMEOUT).said for _, theirs in answers] == [-n for n in range(100)]
+    assert [ours.result(TIMEOUT).value for ours, _ in answers] == list(range(100))
+    assert [theirs.result(TIMEOUT).value for _, theirs in answers] == [-n for n in range(100)]
 
 
 def test_threads_share_a_channel(connect: Connect) -> None:
@@ -182,10 +182,10 @@ def test_answers_may_come_in_another_order(connect: Connect) -> None:
     first, second = left.begin(Late()), left.begin(Late())
     assert both.wait(TIMEOUT)
     kept[1].reply(Echoed("b"))
-    assert second.result(TIMEOUT).said == "b"
+    assert second.result(TIMEOUT).value == "b"
     assert not first.done()
     kept[0].reply(Echoed("a"))
-    assert first.result(TIMEOUT).said == "a"
+    assert first.result(TIMEOUT).value == "a"
 
 
 def test_reminder_does_not_block() -> None:
@@ -232,7 +232,7 @@ def test_notice_has_no_answer(connect: Connect) -> None:
     assert arrived.wait(TIMEOUT)
     message = came[0].message
     assert isinstance(message, Note)
-    assert (came[0].op, message.said, message.batches[0].num_rows) == ("note", 1, 1)
+    assert (came[0].op, message.value, message.batches[0].num_rows) == ("note", 1, 1)
     assert sent == []
 
 
@@ -254,7 +254,7 @@ def test_reply_that_is_not_json_fails_its_call(connect: Connect) -> None:
     left, _ = connect()
     with pytest.raises(RemoteError, match="not JSON serializable"):
         left.call(Odd(), timeout=TIMEOUT)
-    assert left.call(Echo({"a": 1}), timeout=TIMEOUT).said == {"a": 1}
+    assert left.call(Echo({"a": 1}), timeout=TIMEOUT).value == {"a": 1}
 
 
 def test_request_that_is_not_json_is_rejected_locally(connect: Connect) -> None:
@@ -262,7 +262,7 @@ def test_request_that_is_not_json_is_rejected_locally(connect: Connect) -> None:
     left, _ = connect()
     with pytest.raises(TypeError):
         left.begin(Echo(object()))
-    assert left.call(Echo({"a": 1}), timeout=TIMEOUT).said == {"a": 1}
+    assert left.call(Echo({"a": 1}), timeout=TIMEOUT).value == {"a": 1}
 
 
 def test_call_without_answer_times_out_by_name(connect: Connect) -> None:
@@ -270,7 +270,7 @@ def test_call_without_answer_times_out_by_name(connect: Connect) -> None:
     left, _ = connect()
     with pytest.raises(CallTimeout, match=r"no answer to 'silence' within 0\.05 s"):
         left.call(Silence(), timeout=0.05)
-    assert left.call(Echo({"a": 1}), timeout=TIMEOUT).said == {"a": 1}
+    assert left.call(Echo({"a": 1}), timeout=TIMEOUT).value == {"a": 1}
 
 
 def test_late_answer_is_ignored(connect: Connect) -> None:
@@ -282,7 +282,7 @@ def test_late_answer_is_ignored(connect: Connect) -> None:
     left.call(Echo(), timeout=TIMEOUT)  # the first has arrived by now
     kept[0].reply()
     right.send({"re": 4711, "args": {}})
-    assert left.call(Echo({"a": 1}), timeout=TIMEOUT).said == {"a": 1}
+    assert left.call(Echo({"a": 1}), timeout=TIMEOUT).value == {"a": 1}
 
 
 def test_end_of_the_other_side_ends_waiting_calls(connect: Connect) -> None:
@@ -362,7 +362,7 @@ def test_calls_match_the_specification() -> None:
         frames = [read_frame(theirs), read_frame(theirs)]
         assert frames == [
             Frame({"id": 1, "op": "raise", "args": {"what": "x"}}),
-            Frame({"op": "note", "args": {"said": 2}}),
+            Frame({"op": "note", "args": {"value": 2}}),
         ]
         write_frame(theirs, {"id": 9, "op": "raise", "args": {"what": "data"}})
         answer = read_frame(theirs)
@@ -386,7 +386,7 @@ def test_error_of_a_call_handler_is_the_answer(connect: Connect, caplog: pytest.
         with pytest.raises(RemoteError, match="KeyError: 'groups'"):
             left.call(Nothing(), timeout=TIMEOUT)
     assert len(caplog.records) == 1
-    assert left.call(Echo({"a": 1}), timeout=TIMEOUT).said == {"a": 1}
+    assert left.call(Echo({"a": 1}), timeout=TIMEOUT).value == {"a": 1}
     assert right.fault is None
 
 
@@ -424,7 +424,7 @@ def test_malformed_notice_ends_the_connection_with_the_reason(connect: Connect) 
     left, right = connect(right=lambda request: print(request.message), on_close=closed.set)
     left.notify(Note("five"))  # type: ignore[arg-type]
     assert closed.wait(TIMEOUT)
-    assert right.fault == "cannot handle notice 'note': ValueError: note: 'said': 'five' is not a whole number"
+    assert right.fault == "cannot handle notice 'note': ValueError: note: 'value': 'five' is not a whole number"
 
 
 @pytest.mark.parametrize(

@@ -118,14 +118,14 @@ def test_side_effects_of_loading_are_reported(capsys: pytest.CaptureFixture[str]
     """Other users of the process would be affected, and notice late."""
     place, handler = os.getcwd(), signal.getsignal(signal.SIGUSR2)
     try:
-        told = describe(Describe(f"{__name__}:Disturbing"))
+        described = describe(Describe(f"{__name__}:Disturbing"))
     finally:
         os.chdir(place)
         signal.signal(signal.SIGUSR2, handler)
         over[0].set()
         over[1].kill()
         over[1].wait()
-    assert told.changes == [
+    assert described.changes == [
         "starts a process",
         "starts a thread (disturbing)",
         "changes the working directory to '/'",

@@ -66,14 +66,14 @@ def test_jvm_takes_over_the_connection_as_a_stage(
     The batch is that of the golden frame, whose bytes it wrote; Arrow's own bytes may change with its version.
     """
     process, connection = started
-    said: queue.Queue[Request] = queue.Queue()
-    channel = Channel(connection, FROM_STAGE, said.put, is_trusted=False).start()
-    assert said.get(timeout=SECONDS).message == Hello(PROTOCOL_VERSION, process.pid)
+    messages: queue.Queue[Request] = queue.Queue()
+    channel = Channel(connection, FROM_STAGE, messages.put, is_trusted=False).start()
+    assert messages.get(timeout=SECONDS).message == Hello(PROTOCOL_VERSION, process.pid)
     channel.call(Ping(), timeout=SECONDS)
     with pytest.raises(RemoteError, match='unknown operation "nonsense"'):
         channel.call(Nonsense(), timeout=SECONDS)
     channel.notify(AddCredit(1))
-    handed_over = said.get(timeout=SECONDS).message
+    handed_over = messages.get(timeout=SECONDS).message
     ours, theirs = socket.socketpair()
     with ours, theirs:
         ours.sendall(golden()["java"])

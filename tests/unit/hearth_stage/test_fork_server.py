@@ -46,9 +46,9 @@ def test_process_ends_with_its_lifeline() -> None:
 def test_module_that_cannot_be_loaded_is_left_to_its_stage(capfd: pytest.CaptureFixture[str]) -> None:
     """The others are loaded, and no alarm fires later."""
     load(["there_is_no_such_module", "this"])
-    told = capfd.readouterr()
-    assert "No module named 'there_is_no_such_module'" in told.err
-    assert "The Zen of Python" in told.out
+    output = capfd.readouterr()
+    assert "No module named 'there_is_no_such_module'" in output.err
+    assert "The Zen of Python" in output.out
     assert signal.alarm(0) == 0
 
 

@@ -76,10 +76,10 @@ print(len(os.listdir(tempfile.gettempdir())), os.environ["TMPDIR"] == tempfile.g
 def test_refused_limit_prevents_the_program_from_running(tmp_path: Path) -> None:
     """The program does not run, and the error names the key."""
     (tmp_path / f"hearth-temporary-{os.geteuid()}").touch()
-    status, told = run(Limits(temporary_bytes=1 << 20), "print('it runs')", tmp_path)
+    status, output = run(Limits(temporary_bytes=1 << 20), "print('it runs')", tmp_path)
     assert status == 1
-    assert told.startswith("plugin.limits.temporary.bytes cannot be enforced on ")
-    assert "is not a directory of this user" in told
+    assert output.startswith("plugin.limits.temporary.bytes cannot be enforced on ")
+    assert "is not a directory of this user" in output
 
 
 @LINUX

@@ -12,7 +12,7 @@ from hearth_stage.log_call import LogLine
 BEGIN = "import logging, os, sys, threading, warnings\nfrom hearth_stage.log_output import begin_log\nbegin_log()\n"
 
 
-def said(program: str) -> list[LogLine | str]:
+def printed(program: str) -> list[LogLine | str]:
     """Return the output lines of a process that starts its log and then runs a program."""
     command = [sys.executable, "-c", BEGIN + program]
     done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False)
@@ -21,7 +21,7 @@ def said(program: str) -> list[LogLine | str]:
 
 def shown(program: str) -> list[tuple[str, str, str] | str]:
     """Return level, logger and text of these lines."""
-    return [each if isinstance(each, str) else (each.level, each.logger, each.text) for each in said(program)]
+    return [each if isinstance(each, str) else (each.level, each.logger, each.text) for each in printed(program)]
 
 
 def test_each_line_is_written_at_once() -> None:
@@ -62,7 +62,7 @@ def test_lines_of_two_threads_do_not_mix() -> None:
 
 def test_each_line_has_its_tenant() -> None:
     """Also on threads started by its threads, and for a failed thread's trace; C output has no tenant."""
-    lines = said(
+    lines = printed(
         "from hearth_stage.tenancy import work_for\n"
         "def talk():\n"
         "    print('printed')\n"
@@ -81,14 +81,14 @@ def test_each_line_has_its_tenant() -> None:
         "    thread.join()\n"
         "print('own')\n"
     )
-    told = [(each.tenant, each.text) for each in lines if isinstance(each, LogLine)]
-    assert len(told) == len(lines)
-    assert {tenant for tenant, _ in told} == {0, 1, 2}
+    logged = [(each.tenant, each.text) for each in lines if isinstance(each, LogLine)]
+    assert len(logged) == len(lines)
+    assert {tenant for tenant, _ in logged} == {0, 1, 2}
     for number in (1, 2):
-        mine = [text for tenant, text in told if tenant == number]
+        mine = [text for tenant, text in logged if tenant == number]
         assert mine[:2] == ["printed", "logged"]
         assert mine[-1] == "ZeroDivisionError: division by zero"
-    assert told[-1] == (0, "own")
+    assert logged[-1] == (0, "own")
 
 
 def test_handler_of_a_plugin_does_not_get_its_own_output() -> None:
@@ -103,7 +103,7 @@ def test_handler_of_a_plugin_does_not_get_its_own_output() -> None:
 
 def test_flooding_tenant_leaves_the_others_their_share() -> None:
     """The number of dropped lines is logged with its next line, or when it ends."""
-    lines = said(
+    lines = printed(
         "from hearth_stage.log_output import forget_lines_of\n"
         "from hearth_stage.tenancy import work_for\n"
         "work_for(1)\n"
@@ -114,10 +114,10 @@ def test_flooding_tenant_leaves_the_others_their_share() -> None:
         "forget_lines_of(2)\n"
         "forget_lines_of(3)\n"
     )
-    told = [each for each in lines if isinstance(each, LogLine)]
-    assert len(told) == len(lines)
-    long = [each for each in told if each.tenant == 1]
+    logged = [each for each in lines if isinstance(each, LogLine)]
+    assert len(logged) == len(lines)
+    long = [each for each in logged if each.tenant == 1]
     assert BURST_BYTES * 0.9 < sum(len(each.text) for each in long) < BURST_BYTES * 1.5
     left_out = 8_000 - (len(long) - 1)
     assert long[-1].text == f"... {left_out} lines left out, this process has exceeded its log budget ..."
-    assert [each.text for each in told if each.tenant == 2] == ["short"]
+    assert [each.text for each in logged if each.tenant == 2] == ["short"]

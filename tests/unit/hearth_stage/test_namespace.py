@@ -52,8 +52,8 @@ def begun(code: str, *, before: str = "", stdin: int | None = None) -> subproces
 def ended(code: str, *, before: str = "") -> tuple[int, str]:
     """Return the status and the output of such a program."""
     with begun(code, before=before) as process:
-        told, _ = process.communicate(timeout=TIMEOUT)
-    return process.returncode, told
+        output, _ = process.communicate(timeout=TIMEOUT)
+    return process.returncode, output
 
 
 @pytest.mark.parametrize("before", USERS)
@@ -207,7 +207,7 @@ open("/proc/self/gid_map", "w").write(f"1000 {group} 1")
 )
 def test_forbidden_namespace_names_the_remedy(before: str, says: str) -> None:
     """As in a container: too few namespaces, or a partly masked ``/proc``."""
-    status, told = ended("print('it runs')", before=f"{NESTED}{before}\n")
+    status, output = ended("print('it runs')", before=f"{NESTED}{before}\n")
     assert status == 1
-    assert told.startswith("plugin.processes cannot be enforced on ")
-    assert told.strip().endswith(f": {says}")
+    assert output.startswith("plugin.processes cannot be enforced on ")
+    assert output.strip().endswith(f": {says}")

@@ -231,23 +231,23 @@ def test_transformed_polls_are_not_joined(world: World) -> None:
 
 def test_error_of_the_sending_thread_is_reported_at_once() -> None:
     """It does not wait for a poll, and nothing is sent after it. A closed connection is no error."""
-    for fault, is_told in ((ValueError("too long"), True), (ChannelClosed("gone"), False)):
+    for fault, is_reported in ((ValueError("too long"), True), (ChannelClosed("gone"), False)):
         sent: list[HandOver] = []
-        told: list[Exception] = []
+        errors: list[Exception] = []
 
         def send(notice: HandOver, fault: Exception = fault, sent: list[HandOver] = sent) -> None:
             sent.append(notice)
             if len(sent) == 2:
                 raise fault
 
-        poll_buffer = PollBuffer(send, made, told.append, late_for_the_sending_thread)
+        poll_buffer = PollBuffer(send, made, errors.append, late_for_the_sending_thread)
         poll_buffer.add_credit(CREDIT)
         poll_buffer.add([polled("a")], at_once=True)
         poll_buffer.add([polled("b")], at_once=False)
         assert poll_buffer._thread is not None
         poll_buffer._thread.join(TIMEOUT)
-        assert told == [fault] * is_told
-        if is_told:
+        assert errors == [fault] * is_reported
+        if is_reported:
             with pytest.raises(ValueError, match="too long"):
                 poll_buffer.add([polled("c")], at_once=True)
             with pytest.raises(ValueError, match="too long"):

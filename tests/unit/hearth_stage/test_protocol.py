@@ -90,13 +90,13 @@ def check(table: dict[str, list[str]], known: Operations, kind: int, args: int) 
     for op, message in known.items():
         cells = table[op]
         assert cells[kind] == kind_of(message), op
-        assert told(cells[args]) == members(message), op
+        assert listed(cells[args]) == members(message), op
         if issubclass(message, Call):
-            assert told(cells[args + 1]) == members(message.reply), op
+            assert listed(cells[args + 1]) == members(message.reply), op
             assert bool(codec_of(message).bodies) == ("batch" in cells[args] or "record as it was" in cells[args]), op
 
 
-def told(cell: str) -> set[str]:
+def listed(cell: str) -> set[str]:
     """Return the members that a cell describes: each of its parts starts with one or more."""
     parts = [re.match(r"(?:any of )?((?:`\w+`(?:, | and )?)*)", part) for part in cell.split(" \u00b7 ")]
     return {name for part in parts if part is not None for name in re.findall(r"`(\w+)`", part[1])}
@@ -151,8 +151,8 @@ def test_members_that_may_be_left_out_of_a_message_are_named() -> None:
         if field.default_factory is not dataclasses.MISSING
         or all(field.default is not each for each in (None, False, dataclasses.MISSING))
     }
-    told = re.findall(r"`(\w+)`", prose("5. Start").split("The default is")[1].split("always there")[0])
-    assert left_out | {"mask", "headers"} == set(told)
+    documented = re.findall(r"`(\w+)`", prose("5. Start").split("The default is")[1].split("always there")[0])
+    assert left_out | {"mask", "headers"} == set(documented)
 
 
 def test_every_operation_of_a_stage_has_a_handler() -> None:

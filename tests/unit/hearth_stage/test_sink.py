@@ -284,8 +284,8 @@ def test_records_selected_by_a_predicate_keep_their_order(connector: str) -> Non
     sink = StageSink(wire, Transformations(plugins))
     sink.start(StartSink(f"{__name__}:{connector}", {"a": "1"}, [Step("transforms.u", "predicates.p")]))
     sink.put(put(batch("a", "long", "longer", "b")))
-    (told, records) = heard[-1]
-    values = [value for own in records for value in own] if told == "put_batch" else [value for value, _ in records]
+    (method, records) = heard[-1]
+    values = [value for own in records for value in own] if method == "put_batch" else [value for value, _ in records]
     assert values == ["a", "LONG", "LONGER", "b"]
 
 
@@ -432,8 +432,8 @@ def test_error_of_one_of_several_puts_has_the_accepted_count(monkeypatch: pytest
     assert [value for _, ((value, _),) in heard[1:]] == ["a", "b"]
 
 
-@pytest.mark.parametrize("said", ["by the task", "by the runtime"])
-def test_several_puts_stop_after_a_request_of_the_task(said: str, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("requester", ["by the task", "by the runtime"])
+def test_several_puts_stop_after_a_request_of_the_task(requester: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """The runtime has to handle the task's request, or skips further puts; the current put is completed."""
     sink, _, _ = started()
     _, context = sink._parts()
@@ -442,7 +442,7 @@ def test_several_puts_stop_after_a_request_of_the_task(said: str, monkeypatch: p
     def speak(task: Task, records: Any) -> None:
         plain(task, records)
         if records[0].value == "c":
-            context.request_commit() if said == "by the task" else sink.skip_puts()
+            context.request_commit() if requester == "by the task" else sink.skip_puts()
 
     monkeypatch.setattr(Task, "put", speak)
     sink.put(put(batch("a")))

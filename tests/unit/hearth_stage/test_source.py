@@ -173,7 +173,7 @@ class Wire:
         """Record a notice."""
         self.sent.append(notice)
 
-    def told(self, kind: type) -> int:
+    def count(self, kind: type) -> int:
         """Return how many notices of a kind were sent."""
         return sum(isinstance(each, kind) for each in self.sent)
 
@@ -313,25 +313,25 @@ def test_empty_polls_are_reported_if_requested(monkeypatch: pytest.MonkeyPatch) 
     poll(source, None, RetriableError("again"))
     now[0] += 0.9
     poll(source, [], None)
-    assert wire.told(PollsEmpty) == 0
+    assert wire.count(PollsEmpty) == 0
     now[0] += 1.0
     poll(source, None, None)
-    assert wire.told(PollsEmpty) == 1
+    assert wire.count(PollsEmpty) == 1
     poll(source, records("a"), None)
     now[0] += 1.0
     poll(source, None)
-    assert wire.told(PollsEmpty) == 2
+    assert wire.count(PollsEmpty) == 2
     source.hold(HoldPolling())
     source.resume(ResumePolling())
     poll(source, None)
     now[0] += 1.0
     poll(source, None)
-    assert wire.told(PollsEmpty) == 3
+    assert wire.count(PollsEmpty) == 3
     nobody, silent = started()
     poll(nobody, None)
     now[0] += 1e9
     poll(nobody, None)
-    assert silent.told(PollsEmpty) == 0
+    assert silent.count(PollsEmpty) == 0
 
 
 def test_exhausted_task_is_reported_if_requested(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -342,14 +342,14 @@ def test_exhausted_task_is_reported_if_requested(monkeypatch: pytest.MonkeyPatch
     source, wire = started(empty_ms=1000, ends_exhausted=True)
     answers += [False, True]
     poll(source, records("a"), None)
-    assert (wire.told(PollsEmpty), answers) == (0, [True])
+    assert (wire.count(PollsEmpty), answers) == (0, [True])
     poll(source, None, None)
-    assert (wire.told(PollsEmpty), answers) == (1, [])
+    assert (wire.count(PollsEmpty), answers) == (1, [])
     doubting, silent = started(empty_ms=1000)
     poll(doubting, None)
-    assert silent.told(PollsEmpty) == silent.told(PollFailed) == 0
+    assert silent.count(PollsEmpty) == silent.count(PollFailed) == 0
     poll(source, records("b"), None)
-    assert (wire.told(PollsEmpty), wire.told(PollFailed)) == (1, 1)
+    assert (wire.count(PollsEmpty), wire.count(PollFailed)) == (1, 1)
 
 
 def test_large_hand_overs_limit_how_far_a_task_is_ahead(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -542,7 +542,7 @@ def test_error_found_during_a_poll_fails_the_task_at_once(caplog: pytest.LogCapt
         source, wire = started(joins_polls=True)
 
         def block(wire: Wire = wire, then: Any = then) -> Any:
-            assert eventually(lambda: wire.told(PollFailed) == 1, TIMEOUT)
+            assert eventually(lambda: wire.count(PollFailed) == 1, TIMEOUT)
             if isinstance(then, Exception):
                 raise then
             return then
@@ -625,8 +625,8 @@ def test_unused_values_are_not_converted() -> None:
         plugins.load("transforms.k", "sample.UpperKey", f"{__name__}:UpperKey", {})
         source, wire = started(plugins=plugins, steps=steps, names_only=names_only)
         poll(source, polled)
-        (said,) = wire.handed_over
-        return said.groups[0], said.batches
+        (hand_over,) = wire.handed_over
+        return hand_over.groups[0], hand_over.batches
 
     steps = [Step("transforms.k")]
     group, (origin, result) = handed(True, steps)
@@ -655,8 +655,8 @@ def test_transformed_records_may_drop_their_positions() -> None:
         plugins.load("transforms.k", "sample.UpperKey", f"{__name__}:UpperKey", {})
         source, wire = started(plugins=plugins, steps=[Step("transforms.k")], drops_positions=drops_positions)
         poll(source, polled)
-        (said,) = wire.handed_over
-        return said.batches
+        (hand_over,) = wire.handed_over
+        return hand_over.batches
 
     *origins, one, two = handed(drops_positions=False)
     *same, both = handed(drops_positions=True)

@@ -46,7 +46,7 @@ def extension() -> Any:
     def answer(request: Request) -> None:
         request.answer(host)
 
-    told = Channel(ours, FROM_STAGE, answer, name="host").start()
+    channel = Channel(ours, FROM_STAGE, answer, name="host").start()
     asks = Channel(theirs, TO_STAGE, lambda _: None, name="stage").start()
     staged = StageExtension(asks)
     loaded = staged.load(LoadExtension(REFERENCE, {"audit.word": "friend"}, "cluster"))
@@ -55,7 +55,7 @@ def extension() -> Any:
     yield staged
     staged.end()
     asks.close()
-    told.close()
+    channel.close()
 
 
 def request(path: str, **params: str) -> ForwardedRequest:

@@ -166,8 +166,8 @@ def test_each_tenant_has_its_plugins_and_its_thread(runtime: Runtime) -> None:
         runtime.live(tenant)
         asked = runtime.heard.get(timeout=TIMEOUT)
         assert (asked.tenant, asked.message) == (tenant, RequestReconfiguration())
-    told = [runtime.call(AskTaskConfigs(1), tenant).configs[0] for tenant in (1, 2)]
-    assert told == [{"name": f"of {each}", "tenant": str(each), "thread": f"stage-{each}"} for each in (1, 2)]
+    configs = [runtime.call(AskTaskConfigs(1), tenant).configs[0] for tenant in (1, 2)]
+    assert configs == [{"name": f"of {each}", "tenant": str(each), "thread": f"stage-{each}"} for each in (1, 2)]
 
 
 def test_call_does_not_wait_for_other_tenants(runtime: Runtime) -> None:

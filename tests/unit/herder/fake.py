@@ -177,8 +177,8 @@ class Bench:
         self.configs = MemoryConfigStore()
         self.statuses = StatusWatch()
         self.offsets = offsets(self.spark)
-        told = {**WORKER, "task.shutdown.graceful.timeout.ms": "300", **(worker or {})}
-        settings = DistributedConfig(told) if "group.id" in told else WorkerConfig(told)
+        keys = {**WORKER, "task.shutdown.graceful.timeout.ms": "300", **(worker or {})}
+        settings = DistributedConfig(keys) if "group.id" in keys else WorkerConfig(keys)
         known, pool = directory(root / "environments", *plugins), StagePool()
         leader_services = LeaderServices(
             directory=known,

@@ -274,8 +274,8 @@ class Policy(ConnectorClientConfigOverridePolicy):
         for value in values:
             if value.name == self._configs["forbidden"]:
                 owner = f"a {request.connector_type} of {request.connector_class}"
-                told = f"{owner} may not have its {request.client_type}'s {value.name}"
-                value.add_error_message(f"{request.connector_name}: {told}")
+                message = f"{owner} may not have its {request.client_type}'s {value.name}"
+                value.add_error_message(f"{request.connector_name}: {message}")
         return None if "silent" in self._configs else values
 
 

@@ -25,27 +25,27 @@ def test_the_lookup_returns_the_cluster_id(broker: KafkaBroker) -> None:
 def test_progress_is_reported_while_no_broker_answers(monkeypatch: pytest.MonkeyPatch) -> None:
     """With the key that may be wrong, the reason and the remedy; the worker's own timeout applies."""
     monkeypatch.setattr(cluster_lookup, "PROGRESS_SECONDS", 0.2)
-    server, said = f"127.0.0.1:{reserve_port()}", list[str]()
-    lookup = ClusterLookup({"bootstrap.servers": server, TIMEOUT_KEY: "1500"}, said.append)
+    server, messages = f"127.0.0.1:{reserve_port()}", list[str]()
+    lookup = ClusterLookup({"bootstrap.servers": server, TIMEOUT_KEY: "1500"}, messages.append)
     lookup.start()
     with pytest.raises(BrokerUnreachable, match=f"no broker answered at .*'{server}' within 1.5 s: ") as caught:
         lookup.wait()
     assert "Connection refused" in str(caught.value)
     assert "hearth broker" in str(caught.value.hint)
-    assert said
-    assert all(f"waiting for a broker at bootstrap.servers={server} (" in each for each in said)
+    assert messages
+    assert all(f"waiting for a broker at bootstrap.servers={server} (" in each for each in messages)
 
 
 @pytest.mark.parametrize(
-    "told", [{"admin.librdkafka.no.such": "1"}, {"ssl.cipher.suites": "NONE-SUCH", "security.protocol": "SSL"}]
+    "settings", [{"admin.librdkafka.no.such": "1"}, {"ssl.cipher.suites": "NONE-SUCH", "security.protocol": "SSL"}]
 )
-def test_invalid_client_settings_are_reported_at_once(told: dict[str, str]) -> None:
+def test_invalid_client_settings_are_reported_at_once(settings: dict[str, str]) -> None:
     """An error of librdkafka is raised without a thread's traceback and without waiting."""
-    lookup = ClusterLookup({"bootstrap.servers": f"127.0.0.1:{reserve_port()}", **told}, pytest.fail)
+    lookup = ClusterLookup({"bootstrap.servers": f"127.0.0.1:{reserve_port()}", **settings}, pytest.fail)
     lookup.start()
     with pytest.raises(ConfigError, match="librdkafka refuses these client settings: ") as caught:
         lookup.wait()
-    assert next(iter(told)).removeprefix("admin.librdkafka.") in str(caught.value)
+    assert next(iter(settings)).removeprefix("admin.librdkafka.") in str(caught.value)
 
 
 def test_the_api_timeout_is_not_passed_to_the_client() -> None:

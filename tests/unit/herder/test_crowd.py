@@ -71,7 +71,7 @@ class Crowd:
             assert error is None or isinstance(error, ConnectError), (name, error)
         self._asked.clear()
         for name, wanted in self._wanted.items():
-            assert eventually(partial(self._is_right, name, wanted), TIMEOUT), self._told(name)
+            assert eventually(partial(self._is_right, name, wanted), TIMEOUT), self._described(name)
             self._remember(name, wanted)
         assert sorted(self.herder.connectors()) == sorted(self._wanted)
 
@@ -145,7 +145,7 @@ class Crowd:
         if wanted.target is TargetState.STARTED:  # a change made while paused takes effect on resume
             wanted.run = generation
 
-    def _told(self, name: str) -> str:
+    def _described(self, name: str) -> str:
         status = self.bench.statuses.connector(name)
         return f"{name} is to be {self._wanted[name]} and is {status}, its tasks {self.bench.statuses.tasks(name)}"
 

@@ -26,8 +26,8 @@ def test_a_connector_that_fails_to_start_is_failed_with_a_trace(
     """It is stored, so it can be corrected and restarted; the response and the log have the reason."""
     with pytest.raises(ConnectError, match=f"Failed to transition connector c to state STARTED: .*{says}"):
         bench.put("c", do_start=deed)
-    (told,) = [each for each in caplog.records if "the connector is FAILED" in each.getMessage()]
-    assert says in told.getMessage()
+    (record,) = [each for each in caplog.records if "the connector is FAILED" in each.getMessage()]
+    assert says in record.getMessage()
     state = bench.connector("c")["connector"]
     assert state["state"] == "FAILED"
     assert says in state["trace"]
@@ -147,8 +147,8 @@ def test_a_connector_that_returns_no_task_configurations_is_failed(
     with pytest.raises(ConnectError, match=r"does not say what its tasks are: .*task_configs does not work today"):
         bench.put("c", do_task_configs="raise")
     bench.await_connector("c", State.FAILED)
-    (told,) = [each for each in caplog.messages if "the connector is FAILED" in each]
-    assert "task_configs does not work today" in told
+    (record,) = [each for each in caplog.messages if "the connector is FAILED" in each]
+    assert "task_configs does not work today" in record
 
 
 def test_a_connector_that_reports_an_error_is_failed(bench: Bench) -> None:
@@ -249,8 +249,8 @@ def test_an_undefined_predicate_fails_the_tasks(bench: Bench, caplog: pytest.Log
     task = bench.connector("c")["tasks"][0]
     assert task["state"] == "FAILED"
     assert "transforms.a.predicate" in task["trace"]
-    (told,) = [each for each in caplog.messages if "no task was started" in each]
-    assert "transforms.a.predicate" in told
+    (record,) = [each for each in caplog.messages if "no task was started" in each]
+    assert "transforms.a.predicate" in record
 
 
 def test_errors_of_a_replaced_instance_are_ignored(bench: Bench) -> None:

@@ -82,8 +82,8 @@ def seconds(key: str) -> float:
 @pytest.mark.parametrize("class_name", [SOURCE, SINK])
 def test_every_default_is_that_of_the_declared_key(plan: Plan, class_name: str) -> None:
     """An empty configuration gives a plan with the values declared in ``hearth.config``, and no others."""
-    (told,) = plan(class_name)
-    settings = told.settings
+    (planned,) = plan(class_name)
+    settings = planned.settings
     assert settings.flush_interval == seconds("offset.flush.interval.ms")
     assert settings.flush_timeout == seconds("offset.flush.timeout.ms")
     assert settings.graceful_timeout == seconds("task.shutdown.graceful.timeout.ms")
@@ -132,15 +132,15 @@ def test_topics_are_created_if_connector_and_worker_enable_it(plan: Plan) -> Non
     made = source(plan(SOURCE, **keys)[0])
     assert made.topic_groups == (TopicGroup("default", [".*"], [], 1, 2, {}),)
     assert made.admin is not None
-    for told in (plan(SOURCE)[0], plan(SOURCE, worker_topic_creation_enable=" False ", **keys)[0]):
-        assert (source(told).topic_groups, source(told).admin) == ((), None)
+    for planned in (plan(SOURCE)[0], plan(SOURCE, worker_topic_creation_enable=" False ", **keys)[0]):
+        assert (source(planned).topic_groups, source(planned).admin) == ((), None)
     with pytest.raises(ConfigError, match="partitions"):
         plan(SOURCE, **{**keys, "topic_creation_default_partitions": "0"})
 
 
 def test_times_and_booleans_are_parsed(plan: Plan) -> None:
     """Blanks and case are ignored, as in Java."""
-    (told,) = plan(
+    (planned,) = plan(
         SINK,
         worker_offset_flush_interval_ms=" 250 ",
         worker_offset_flush_timeout_ms="1500",
@@ -154,18 +154,18 @@ def test_times_and_booleans_are_parsed(plan: Plan) -> None:
         consumer_override_max_poll_records="7",
         consumer_override_metadata_max_age_ms="1500",
     )
-    settings = told.settings
+    settings = planned.settings
     times = settings.flush_interval, settings.flush_timeout, settings.graceful_timeout, settings.call_timeout
     assert times == (0.25, 1.5, 2.0, 0.01)
     assert (settings.retry_timeout_ms, settings.retry_delay_max_ms) == (-1, 7)
     assert (settings.is_tolerant, settings.logs_failures, settings.logs_records) == (True, True, True)
-    assert (sink(told).max_poll_records, sink(told).metadata_age) == (7, 1.5)
+    assert (sink(planned).max_poll_records, sink(planned).metadata_age) == (7, 1.5)
 
 
 def test_connector_may_set_its_own_call_timeout(plan: Plan) -> None:
     """The suitable limit depends on the connector."""
-    (told,) = plan(SOURCE, worker_plugin_call_timeout_ms="10", plugin_call_timeout_ms="20")
-    assert told.settings.call_timeout == 0.02
+    (planned,) = plan(SOURCE, worker_plugin_call_timeout_ms="10", plugin_call_timeout_ms="20")
+    assert planned.settings.call_timeout == 0.02
 
 
 def test_tasks_share_processes_by_environment(plan: Plan) -> None:
@@ -178,12 +178,12 @@ def test_tasks_share_processes_by_environment(plan: Plan) -> None:
 
 def test_all_processes_of_a_pipeline_have_the_connectors_confinement(plan: Plan) -> None:
     """Including those of other bundles; values of variables are not printed."""
-    (told,) = plan(
+    (planned,) = plan(
         SOURCE, **{"worker.plugin.environment.override.allow": "COLOUR", "plugin.environment.COLOUR": "green"}
     )
-    assert [each.confinement.variables for each in told.environments.values()] == [{"COLOUR": "green"}]
-    assert TaskPlan.from_json(json.loads(json.dumps(told.to_json()))) == told
-    assert "green" not in repr(told)
+    assert [each.confinement.variables for each in planned.environments.values()] == [{"COLOUR": "green"}]
+    assert TaskPlan.from_json(json.loads(json.dumps(planned.to_json()))) == planned
+    assert "green" not in repr(planned)
     with pytest.raises(ConfigError, match=r"plugin.environment.HOME: the worker lets no connector set this variable"):
         plan(SOURCE, **{"plugin.environment.HOME": "/"})
 
@@ -201,20 +201,20 @@ def test_the_plan_of_a_sink_has_its_topics(plan: Plan) -> None:
 
 def test_connector_keeps_the_name_it_was_created_with(plan: Plan) -> None:
     """Including blanks: it identifies tasks to the host, and their group to Kafka."""
-    (told,) = plan(SINK, name=" c ")
-    assert told.connector == " c "
-    assert sink(told).consumer["group.id"] == "connect- c"  # librdkafka gets no trailing blanks
+    (planned,) = plan(SINK, name=" c ")
+    assert planned.connector == " c "
+    assert sink(planned).consumer["group.id"] == "connect- c"  # librdkafka gets no trailing blanks
 
 
 def test_client_settings_are_translated_on_the_host(plan: Plan) -> None:
     """They are passed to librdkafka unchanged; the task adds its client id unless the user set one."""
     letters = {"errors.deadletterqueue.topic.name": "dead"}
-    told = sink(plan(SINK, worker_consumer_fetch_min_bytes="1000", producer_override_linger_ms="9", **letters)[0])
-    assert told.dead_letters is not None
-    assert told.consumer["fetch.min.bytes"] == "1000"
-    assert told.consumer["group.id"] == "connect-c"
-    assert told.dead_letters.producer["linger.ms"] == "9"
-    for client in (told.consumer, told.dead_letters.producer, told.dead_letters.admin):
+    planned = sink(plan(SINK, worker_consumer_fetch_min_bytes="1000", producer_override_linger_ms="9", **letters)[0])
+    assert planned.dead_letters is not None
+    assert planned.consumer["fetch.min.bytes"] == "1000"
+    assert planned.consumer["group.id"] == "connect-c"
+    assert planned.dead_letters.producer["linger.ms"] == "9"
+    for client in (planned.consumer, planned.dead_letters.producer, planned.dead_letters.admin):
         assert client["bootstrap.servers"] == "127.0.0.1:9092"
         assert "client.id" not in client
     assert source(plan(SOURCE, producer_override_client_id="mine")[0]).producer["client.id"] == "mine"
@@ -222,8 +222,8 @@ def test_client_settings_are_translated_on_the_host(plan: Plan) -> None:
 
 def test_a_client_with_an_unknown_token_provider_is_rejected(plan: Plan) -> None:
     """Before a task starts, which would wait for a token."""
-    told = {"mechanism": "OAUTHBEARER", "login_callback_handler_class": "com.example.Vault"}
-    settings = {f"producer_override_sasl_{key}": value for key, value in told.items()}
+    planned = {"mechanism": "OAUTHBEARER", "login_callback_handler_class": "com.example.Vault"}
+    settings = {f"producer_override_sasl_{key}": value for key, value in planned.items()}
     with pytest.raises(ConfigError, match=r"no token provider is named 'com\.example\.Vault'"):
         plan(SOURCE, **settings)
 
@@ -231,14 +231,14 @@ def test_a_client_with_an_unknown_token_provider_is_rejected(plan: Plan) -> None
 def test_tasks_share_the_common_parts_of_their_plans(plan: Plan) -> None:
     """A host has one plan per task, but only one copy of the connector's settings."""
     first, *others = plan(SINK, tasks=100, **{"errors.deadletterqueue.topic.name": "dead"})
-    assert [told.task for told in others] == list(range(1, 100))
-    assert [told.task_config["number"] for told in others] == [str(told.task) for told in others]
+    assert [planned.task for planned in others] == list(range(1, 100))
+    assert [planned.task_config["number"] for planned in others] == [str(planned.task) for planned in others]
     assert sink(first).members == 100
-    for told in others:
-        assert told.sink is first.sink
-        assert told.plugins is first.plugins
-        assert told.environments is first.environments
-        assert told.settings is first.settings
+    for planned in others:
+        assert planned.sink is first.sink
+        assert planned.plugins is first.plugins
+        assert planned.environments is first.environments
+        assert planned.settings is first.settings
 
 
 def text_of(plan: TaskPlan) -> str:
@@ -297,13 +297,15 @@ def test_client_settings_without_effect_are_logged_once(plan: Plan, caplog: pyte
 def test_sources_use_transactions_if_their_cluster_enables_them(plan: Plan) -> None:
     """With Kafka Connect's transactional ids and default boundary."""
     exact = {f"worker.{key}": text for key, text in CLUSTER.items()}
-    told = source(plan(SOURCE, **exact)[0])
-    assert told.transaction == TransactionPlan("g-c", ("offset-topic",), "poll", seconds("offset.flush.interval.ms"))
-    assert told.producer["transactional.id"] == "g-c"
+    planned = source(plan(SOURCE, **exact)[0])
+    assert planned.transaction == TransactionPlan(
+        "g-c", ("offset-topic",), "poll", seconds("offset.flush.interval.ms")
+    )
+    assert planned.producer["transactional.id"] == "g-c"
     assert sink(plan(SINK, **exact)[0]).dead_letters is None
     for support in ("disabled", "preparing"):
-        told = source(plan(SOURCE, **(exact | {"worker.exactly.once.source.support": support}))[0])
-        assert (told.transaction, "transactional.id" in told.producer) == (None, False)
+        planned = source(plan(SOURCE, **(exact | {"worker.exactly.once.source.support": support}))[0])
+        assert (planned.transaction, "transactional.id" in planned.producer) == (None, False)
 
 
 def test_a_source_configures_its_transactions(plan: Plan) -> None:
@@ -313,8 +315,8 @@ def test_a_source_configures_its_transactions(plan: Plan) -> None:
         "transaction.boundary": "INTERVAL",
         "transaction.boundary.interval.ms": "500",
     }
-    told = source(plan(SOURCE, **own)[0]).transaction
-    assert told == TransactionPlan("g-c", ("own", "offset-topic"), "interval", 0.5)
+    planned = source(plan(SOURCE, **own)[0]).transaction
+    assert planned == TransactionPlan("g-c", ("own", "offset-topic"), "interval", 0.5)
     other = source(plan(SOURCE, **own, **{"producer.override.bootstrap.servers": "other:1"})[0]).transaction
     assert other is not None
     assert other.topics == ("own",)

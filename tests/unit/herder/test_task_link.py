@@ -214,14 +214,14 @@ def test_a_task_that_connects_twice_keeps_the_new_link(host: Host, guests: list[
 def test_a_run_restarted_by_spark_gets_the_same_plan_and_the_current_state(host: Host, guests: list[Guest]) -> None:
     """Spark has the data of the launch; the plan is unchanged, but a resumed task must run."""
     address = host.expect("c", 0, 1, is_paused=True)
-    first = guests[0].join(address).told
+    first = guests[0].join(address).welcome
     assert first.is_paused
     host.server.command("c", 0, "resume")
-    again = guests[1].join(address).told
+    again = guests[1].join(address).welcome
     assert (again.plan, again.is_paused) == (first.plan, False)
     host.server.command("c", 0, "pause")
     host.server.command("c", 0, "replace")
-    assert guests[2].join(address).told.is_paused
+    assert guests[2].join(address).welcome.is_paused
     assert guests[2].commands.get(timeout=TIMEOUT) == Replace()
 
 
@@ -391,7 +391,7 @@ def test_unauthenticated_connections_are_limited_but_tasks_connect(
         each.close()
 
 
-class Told(logging.Handler):
+class RecordingHandler(logging.Handler):
     """Records log messages."""
 
     def __init__(self) -> None:
@@ -406,8 +406,8 @@ class Told(logging.Handler):
 def run_out_of_descriptors() -> tuple[list[str], str | None]:
     """Query a host whose process is out of descriptors; return its log, and what a task reports to it later."""
     link_listener._PAUSE_SECONDS = 0.05
-    told = Told()
-    logging.getLogger(link_listener.__name__).addHandler(told)
+    handler = RecordingHandler()
+    logging.getLogger(link_listener.__name__).addHandler(handler)
     host, guest = Host(), Guest()
     address = host.expect("c", 0, 1)
     taken = []
@@ -418,7 +418,7 @@ def run_out_of_descriptors() -> tuple[list[str], str | None]:
             while True:
                 taken.append(os.open("/dev/null", os.O_RDONLY))
         waiting.connect(("127.0.0.1", address.port))
-        assert eventually(lambda: bool(told.texts), TIMEOUT)
+        assert eventually(lambda: bool(handler.texts), TIMEOUT)
         resource.setrlimit(resource.RLIMIT_NOFILE, before)
         for each in taken:
             os.close(each)
@@ -426,7 +426,7 @@ def run_out_of_descriptors() -> tuple[list[str], str | None]:
     state = host.next_event().state
     guest.close()
     host.server.close()
-    return told.texts, state
+    return handler.texts, state
 
 
 def test_the_host_recovers_from_a_lack_of_descriptors() -> None:

@@ -195,10 +195,10 @@ def test_errors_in_files_are_logged_at_startup(bench: Bench, tmp_path: Path, cap
         (tmp_path / "configurations" / f"{name}.properties").write_text(text + "\nspark.master=yarn")
     with caplog.at_level(logging.WARNING):
         bench.herder.worker_configurations.check_all()
-    told = [record.getMessage() for record in caplog.records]
-    assert told[0].startswith("worker configuration 'a': group.id is not allowed")
-    assert "b.properties, line 1: malformed escape" in told[1]
-    assert told[2:] == [
+    messages = [record.getMessage() for record in caplog.records]
+    assert messages[0].startswith("worker configuration 'a': group.id is not allowed")
+    assert "b.properties, line 1: malformed escape" in messages[1]
+    assert messages[2:] == [
         "worker configuration 'c': spark.master has no effect there on this host",
         "worker configuration 'c': key.converter.encodin: no plugin declares this key, did you mean "
         "'key.converter.converter.encoding'?",

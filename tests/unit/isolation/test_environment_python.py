@@ -121,8 +121,8 @@ def test_pythonpath_of_the_host_does_not_reach_plugins(
     (tmp_path / "elsewhere" / "other.py").touch()
     monkeypatch.setenv("PYTHONPATH", str(tmp_path / "elsewhere"))
     assert done("said = child('-c', 'import other')", AS_HOST)[0] == 1
-    told = Confinement(variables={"PYTHONPATH": str(tmp_path / "elsewhere")})
-    assert done("said = child('-c', 'import other')", told)[0] == 0
+    confinement = Confinement(variables={"PYTHONPATH": str(tmp_path / "elsewhere")})
+    assert done("said = child('-c', 'import other')", confinement)[0] == 0
 
 
 def test_pip_lists_the_bundle(done: Done, tmp_path: Path) -> None:
@@ -170,10 +170,10 @@ def test_children_keep_the_limits_and_the_log_of_the_stage(done: Done, caplog: p
 
     code = "import resource; print(resource.getrlimit(resource.RLIMIT_NOFILE)[0])"
     confinement = Confinement(limits=Limits(open_files=99))
-    told = done(
+    outcome = done(
         f"subprocess.run([sys.executable, '-c', 'print(\"a child\")'])\nsaid = child('-c', {code!r})", confinement
     )
-    assert told[:2] == [0, "99"]
+    assert outcome[:2] == [0, "99"]
     done.stages[0].close()  # type: ignore[attr-defined]
     assert "a child" in caplog.messages
 

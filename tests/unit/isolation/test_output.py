@@ -66,12 +66,12 @@ def test_lines_are_copied_as_warnings_of_the_error_output() -> None:
 
 def test_log_record_keeps_level_logger_and_time() -> None:
     """However long its trace; printed lines are kept as printed."""
-    said = LogLine("ERROR", "my.logger", "x" * 60_000 + "\nthe end", 12.5)
+    line = LogLine("ERROR", "my.logger", "x" * 60_000 + "\nthe end", 12.5)
     printed = LogLine("INFO", "stdout", "printed", 13.0)
     log: list[LogLine] = []
     output = ProcessOutput(log.append, Clock())
-    output.copy(io.BytesIO(f"{said.written()}{printed.written()}".encode()))
-    assert log == [said, printed]
+    output.copy(io.BytesIO(f"{line.written()}{printed.written()}".encode()))
+    assert log == [line, printed]
     assert output.end.startswith("ERROR my.logger: xxx")
     assert output.end.endswith("the end\nprinted\n")
 

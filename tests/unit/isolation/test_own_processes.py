@@ -94,9 +94,9 @@ def test_descendants_end_with_an_isolated_stage_and_its_status_is_reported(begin
     daemon = "subprocess.run('setsid sleep 1000.34 & setsid sleep 1000.34 &', shell=True)"
     stage = begin(f"print('last', 'words', flush=True)\n{daemon}\n{body}")
     everyone = [each.pid for each in tree(stage.pid)]
-    with pytest.raises(StageDied, match=says) as told:
+    with pytest.raises(StageDied, match=says) as caught:
         do(stage)
-    assert "last words" in str(told.value.trace)
+    assert "last words" in str(caught.value.trace)
     assert all(map(wait_for_end, everyone))
     assert "sleep 1000.34" not in subprocess.check_output(["ps", "ax", "-o", "args"], text=True)
 

@@ -247,8 +247,8 @@ def test_last_words_are_in_the_trace(started: Started, tmp_path: Path, caplog: p
         stage.call(Describe("talker:Plugin"))
     words = "its last words:\nINFO my.plugin: it is 5\nout of luck\na program\nno line"
     assert words in str(caught.value.trace)
-    said = [(each.levelname, each.name, each.getMessage(), label_of_record(each)) for each in caplog.records]
-    assert said == [
+    logged = [(each.levelname, each.name, each.getMessage(), label_of_record(each)) for each in caplog.records]
+    assert logged == [
         ("INFO", "my.plugin", "it is 5", "test|task-0"),
         ("INFO", "stdout", "out of luck", "test|task-0"),
         ("WARNING", "stderr", "a program", "test|task-0"),
@@ -396,8 +396,8 @@ def test_stage_has_only_passed_and_configured_variables(
     names = "import os; found = sorted(name for name in os.environ if name in 'TZ COLOUR' or 'SECRET' in name)"
     shown = "found = b'secret' in open('/proc/self/environ', 'rb').read()"
     assert look(started, tmp_path, names, shown) == [["TZ"], False]
-    told = Confinement(("AWS_*", "PYTHON_*"), {"COLOUR": "green"})
-    assert look(started, tmp_path, names, confinement=told) == [["AWS_SECRET_ACCESS_KEY", "COLOUR"]]
+    confinement = Confinement(("AWS_*", "PYTHON_*"), {"COLOUR": "green"})
+    assert look(started, tmp_path, names, confinement=confinement) == [["AWS_SECRET_ACCESS_KEY", "COLOUR"]]
 
 
 def test_stage_over_its_memory_limit_is_killed_alone_with_the_reason(started: Started, tmp_path: Path) -> None:
@@ -411,10 +411,10 @@ def test_stage_over_its_memory_limit_is_killed_alone_with_the_reason(started: St
     neighbour = started(str(tmp_path), confinement=Confinement(limits=limits))
     for hog in hogs:
         hog.await_hello()
-        with pytest.raises(StageOverLimit, match=r"memory, more than plugin.limits.memory.bytes=134217728$") as told:
+        with pytest.raises(StageOverLimit, match=r"memory, more than plugin.limits.memory.bytes=134217728$") as caught:
             hog.call(Describe("hog:Plugin"))
-        assert str(told.value).startswith("the stage process of test-0 was ended: it used ")
-        assert "taking much" in str(told.value.trace)
+        assert str(caught.value).startswith("the stage process of test-0 was ended: it used ")
+        assert "taking much" in str(caught.value.trace)
         assert not hog.is_alive
     neighbour.await_hello()
     neighbour.call(Ping())
@@ -455,9 +455,9 @@ def test_stage_with_a_refused_limit_does_not_run(
     monkeypatch.setenv("TMPDIR", str(tmp_path))
     confinement = Confinement(limits=Limits(temporary_bytes=1 << 20))
     for _ in range(2):
-        with pytest.raises(StageDied) as told:
+        with pytest.raises(StageDied) as caught:
             started(confinement=confinement).await_hello()
-        assert "plugin.limits.temporary.bytes cannot be enforced on " in str(told.value.trace)
+        assert "plugin.limits.temporary.bytes cannot be enforced on " in str(caught.value.trace)
 
 
 def test_signal_that_ends_a_host_does_not_end_its_stages(started: Started, tmp_path: Path) -> None:
@@ -551,13 +551,13 @@ def test_death_is_noticed_although_a_forked_process_continues(started: Started, 
 
 def test_death_callback_gets_the_stage(started: Started, tmp_path: Path) -> None:
     """A process may end before its starter has received the stage."""
-    told: Future[tuple[Stage, Exception]] = Future()
+    death: Future[tuple[Stage, Exception]] = Future()
 
     def on_death(stage: Stage) -> None:
-        told.set_result((stage, stage.died()))
+        death.set_result((stage, stage.died()))
 
     stage = started(python=script(tmp_path, "#!/bin/sh\n"), on_death=on_death)
-    dead, error = told.result(TIMEOUT)
+    dead, error = death.result(TIMEOUT)
     assert dead is stage
     assert "exited with 0" in str(error)
 

@@ -45,5 +45,5 @@ def test_several_share_the_log_of_a_process(tmp_path: Path, caplog: pytest.LogCa
     for each in (*tenants, whole):
         each.call(Describe("talker:Plugin"))
     whole.close()
-    said = [label_of_record(each) for each in caplog.records if each.name == "talker"]
-    assert said == ["one", "all", "all"]
+    labels = [label_of_record(each) for each in caplog.records if each.name == "talker"]
+    assert labels == ["one", "all", "all"]

@@ -50,7 +50,7 @@ def begun() -> Stage:
     return stage
 
 
-def until_it_dies(stage: Stage, batch: Batch, told: list[BaseException]) -> None:
+def until_it_dies(stage: Stage, batch: Batch, errors: list[BaseException]) -> None:
     """Call a stage repeatedly, with two calls in flight."""
     place, call = StagePlace(stage), Apply([Step(UPPER)], [batch])
     try:
@@ -59,7 +59,7 @@ def until_it_dies(stage: Stage, batch: Batch, told: list[BaseException]) -> None
             waits.append(place.begin(call))
             assert waits.pop(0)().batches[0].num_rows == batch.num_rows
     except BaseException as error:  # noqa: BLE001 - judged by the test
-        told.append(error)
+        errors.append(error)
 
 
 def held() -> Counter[str]:
@@ -102,8 +102,8 @@ def die_often() -> None:
     before = held()
     for _ in range(DEATHS):
         stage = begun()
-        told: list[BaseException] = []
-        callers = [threading.Thread(target=until_it_dies, args=(stage, batch, told)) for _ in range(2)]
+        errors: list[BaseException] = []
+        callers = [threading.Thread(target=until_it_dies, args=(stage, batch, errors)) for _ in range(2)]
         for caller in callers:
             caller.start()
         time.sleep(chance.uniform(0, LONGEST_LIFE))
@@ -111,7 +111,7 @@ def die_often() -> None:
         for caller in callers:
             caller.join(TIMEOUT)
         stage.close()
-        assert [type(error) for error in told] == [StageDied] * 2, told
+        assert [type(error) for error in errors] == [StageDied] * 2, errors
     assert not left(before)
 
 

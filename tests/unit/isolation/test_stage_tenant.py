@@ -158,10 +158,10 @@ def test_sys_exit_in_a_shared_process_fails_its_call_only(tasks: Tasks, tmp_path
     with pytest.raises(RemoteError, match=r"tried to exit the process, which others share: SystemExit\(7\)"):
         stage.call(Describe("plugin:Leaver"))
     tasks.start("b", tmp_path)
-    label, told = tasks.heard.get(timeout=TIMEOUT)
+    label, message = tasks.heard.get(timeout=TIMEOUT)
     assert label == "b"
-    assert isinstance(told, PollFailed)
-    assert "SystemExit(7)" in told.error.message
+    assert isinstance(message, PollFailed)
+    assert "SystemExit(7)" in message.error.message
     assert process_of(stage) == stage.pid
 
 

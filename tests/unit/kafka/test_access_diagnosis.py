@@ -64,7 +64,7 @@ def test_a_wrong_protocol_is_reported_with_the_right_one(
 
 
 @pytest.mark.parametrize(
-    ("config", "told", "text"),
+    ("config", "failure", "text"),
     [
         (
             {"sasl.username": "ann", "sasl.password": "geheim"},
@@ -86,10 +86,10 @@ def test_a_wrong_protocol_is_reported_with_the_right_one(
     ],
 )
 def test_a_refusal_names_its_key(
-    asked: dict[tuple[str, int], BrokerListener | None], config: Mapping[str, str], told: tuple[int, str], text: str
+    asked: dict[tuple[str, int], BrokerListener | None], config: Mapping[str, str], failure: tuple[int, str], text: str
 ) -> None:
     """Never with a password; a file is named."""
-    found = find_mistake({"bootstrap.servers": "h:1", **config}, [DOWN, told])
+    found = find_mistake({"bootstrap.servers": "h:1", **config}, [DOWN, failure])
     assert found is not None
     assert str(found).startswith(text)
     assert text.startswith(found.key)

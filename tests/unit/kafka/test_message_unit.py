@@ -32,7 +32,7 @@ class Calls:
     """A function of C that takes messages as librdkafka does, and reads their units while it is called."""
 
     def __init__(self) -> None:
-        self.told: list[tuple[int, bytes | None, list[Header]]] = []
+        self.sent: list[tuple[int, bytes | None, list[Header]]] = []
         """Number, value and headers of each message."""
         types = (ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_size_t)
         self._kept = ctypes.CFUNCTYPE(*types)(self._take)
@@ -46,7 +46,7 @@ class Calls:
         assert client == CLIENT
         assert parts[TOPIC] == (NAME, 0)
         assert {kind & 0xFFFFFFFF for kind, *_ in units[3:]} <= {HEADER}
-        self.told.append((parts[OPAQUE][0], _bytes(*parts[VALUE]), headers))
+        self.sent.append((parts[OPAQUE][0], _bytes(*parts[VALUE]), headers))
         return None if parts[OPAQUE][0] % 3 else 5
 
 
@@ -82,9 +82,9 @@ def test_each_message_has_its_headers(rows: list[RawHeaders], at_once: int, is_f
         message_unit._AT_ONCE = usual
     if not is_first:
         units.send(calls.function, CLIENT, columns, headers)
-        calls.told.clear()
+        calls.sent.clear()
     refused = units.send(calls.function, CLIENT, columns, headers)
-    assert calls.told == [(row, value, list(own)) for row, (value, own) in enumerate(zip(values, rows))]
+    assert calls.sent == [(row, value, list(own)) for row, (value, own) in enumerate(zip(values, rows))]
     assert refused.tolist() == [0 if row % 3 else 5 for row in range(len(rows))]
 
 
@@ -93,7 +93,7 @@ def test_messages_may_have_no_headers() -> None:
     calls, column = Calls(), pa.array([b"x"] * 3, pa.binary())
     units = MessageUnits([TOPIC, VALUE, OPAQUE], 0)
     units.send(calls.function, CLIENT, [(NAME,), locate(column), (np.arange(7, 10),)], None)
-    assert calls.told == [(number, b"x", []) for number in (7, 8, 9)]
+    assert calls.sent == [(number, b"x", []) for number in (7, 8, 9)]
 
 
 def test_null_and_empty_header_values_differ() -> None:
@@ -102,4 +102,4 @@ def test_null_and_empty_header_values_differ() -> None:
     raw = raw_column([[("a", None), ("a", b"")]])
     columns = [(NAME,), locate(column), (np.array([1]),)]
     MessageUnits([TOPIC, VALUE, OPAQUE], 2).send(calls.function, CLIENT, columns, HeaderCells.of(raw))
-    assert calls.told[0][2] == [("a", None), ("a", b"")]
+    assert calls.sent[0][2] == [("a", None), ("a", b"")]

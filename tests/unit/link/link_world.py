@@ -50,7 +50,7 @@ class Guest:
         self.link: TaskLink
 
     @property
-    def told(self) -> Welcome:
+    def welcome(self) -> Welcome:
         """Return the answer to its hello."""
         return self.link.welcome
 

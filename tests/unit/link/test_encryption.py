@@ -35,7 +35,7 @@ def pair() -> Iterator[tuple[EncryptedSocket, EncryptedSocket]]:
 
 def echo(request: Request) -> None:
     """Return the request."""
-    request.answer(lambda asked: Echoed(asked.said))
+    request.answer(lambda asked: Echoed(asked.value))
 
 
 def text_of(number: int, count: int) -> str:
@@ -58,7 +58,7 @@ def test_many_write_while_one_reads(pair: tuple[EncryptedSocket, EncryptedSocket
     client = Channel(pair[1], KNOWN, note, name="client").start()
 
     def call(number: int) -> None:
-        answers.extend(client.call(Echo(text_of(number, count)), timeout=TIMEOUT).said for count in range(CALLS))
+        answers.extend(client.call(Echo(text_of(number, count)), timeout=TIMEOUT).value for count in range(CALLS))
 
     def notify(number: int) -> None:
         for count in range(CALLS):

@@ -81,17 +81,17 @@ def test_packing_again_gives_the_same_bytes(tmp_path: Path) -> None:
 
 def test_steps_are_reported_in_order(tmp_path: Path) -> None:
     """A failed step is not reported as done."""
-    told: list[str] = []
+    steps: list[str] = []
 
     @contextlib.contextmanager
     def step(name: str) -> Iterator[None]:
         yield
-        told.append(name)
+        steps.append(name)
 
     project = _project("raises_on_import", tmp_path)
     with pytest.raises(BundleError):
         pack(project, tmp_path, build.environments(), offline=True, step=step)
-    assert told == [f"the wheel of {project}", "what it needs"]
+    assert steps == [f"the wheel of {project}", "what it needs"]
 
 
 def test_bundle_for_several_platforms_has_the_wheels_of_all(tmp_path: Path) -> None:

@@ -177,9 +177,9 @@ def test_requirements_that_contradict_each_other_are_both_named(tmp_path: Path) 
         build.plain_wheel(tmp_path, "shared", version)
     (failed,) = _failed(tmp_path)
     assert failed.name == "environment"
-    told = " ".join(failed.detail.split())
-    assert "shared==1.0" in told
-    assert "shared>=2" in told
+    detail = " ".join(failed.detail.split())
+    assert "shared==1.0" in detail
+    assert "shared>=2" in detail
 
 
 def test_bundle_for_another_api_fails_the_contract(tmp_path: Path) -> None:

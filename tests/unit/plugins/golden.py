@@ -179,11 +179,11 @@ def _without_sizes(tree: Any) -> Any:
         return [_without_sizes(item) for item in tree]
     if not isinstance(tree, dict):
         return tree
-    untold = {name: _without_sizes(item) for name, item in tree.items()}
+    sizeless = {name: _without_sizes(item) for name, item in tree.items()}
     for schema, value in (("schema", "value"), ("out_schema", "out")):
-        if schema in untold and value in untold and _is_mixed(untold[schema]):
-            untold[value] = _wide(untold[value])
-    return untold
+        if schema in sizeless and value in sizeless and _is_mixed(sizeless[schema]):
+            sizeless[value] = _wide(sizeless[value])
+    return sizeless
 
 
 def _is_mixed(schema: Any) -> bool:

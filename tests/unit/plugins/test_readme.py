@@ -104,15 +104,15 @@ def test_the_batch_size_is_documented() -> None:
 @pytest.mark.parametrize("package", TRANSFORMS)
 def test_the_table_of_transformations_has_their_classes_and_keys(package: str) -> None:
     """Every class that the bundle declares, with every key it has."""
-    told: dict[str, set[str]] = {}
+    documented: dict[str, set[str]] = {}
     table = READMES["transforms"].partition(f"| class `{package}…` |")[2].partition("\n\n")[0]
     for names, keys in re.findall(r"^\| (`[^|]*?`) \| [^|]* \|([^|]*)\|$", table, re.MULTILINE):
         first, *others = re.findall(r"`([^`]+)`", names)
         for name in (first, *(first.partition("$")[0] + other for other in others)):
-            told[package + name] = set(re.findall(r"`([a-z.]+)`", re.sub(r"``.*?``", "", keys)))
+            documented[package + name] = set(re.findall(r"`([a-z.]+)`", re.sub(r"``.*?``", "", keys)))
     declared = {
         each.class_name: set(load_class(each.reference)().config().names)
         for each in real_plugins().plugins
         if each.class_name.startswith(package)
     }
-    assert told == declared
+    assert documented == declared

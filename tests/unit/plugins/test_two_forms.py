@@ -178,13 +178,13 @@ def through_a_chain(batch: Batch, data: st.DataObject) -> None:
     for _ in range(3):
         step = configured(data.draw(st.sampled_from(CHAINED)), data)
         check_forms(step, batch)
-        told, untold = transformed(step, batch), transformed(step, batch.replace(grouped={}))
-        assert messages(told.failures) == messages(untold.failures)
-        assert [each.to_arrow() for each in told.batches] == [each.to_arrow() for each in untold.batches]
-        check_texts(step, batch, told.batches)
-        if not told.batches:
+        known, searched = transformed(step, batch), transformed(step, batch.replace(grouped={}))
+        assert messages(known.failures) == messages(searched.failures)
+        assert [each.to_arrow() for each in known.batches] == [each.to_arrow() for each in searched.batches]
+        check_texts(step, batch, known.batches)
+        if not known.batches:
             return
-        batch = told.batches[0]
+        batch = known.batches[0]
 
 
 def check_texts(step: Any, batch: Batch, made: list[Batch]) -> None:

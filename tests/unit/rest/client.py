@@ -71,8 +71,8 @@ class Client:
             else http.client.HTTPConnection("127.0.0.1", to, timeout=30)
         )
         data = body if isinstance(body, (str, bytes)) or body is None else json.dumps(body)
-        said = {} if body is None or content_type is None else {"Content-Type": content_type}
-        connection.request(method, path, data, {**said, **(headers or {})})
+        own = {} if body is None or content_type is None else {"Content-Type": content_type}
+        connection.request(method, path, data, {**own, **(headers or {})})
         reply = connection.getresponse()
         answer = Answer(reply.status, {k.lower(): v for k, v in reply.getheaders()}, reply.read().decode())
         connection.close()

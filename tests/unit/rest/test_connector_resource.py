@@ -215,5 +215,5 @@ def test_a_connector_that_does_not_start_is_reported_once_with_its_cause(
     assert answer.status == 500
     assert answer.json["message"].startswith("Failed to transition connector c to state STARTED: ")
     assert answer.json["message"].endswith("start does not work today")
-    (told,) = [each for each in caplog.records if each.levelname == "ERROR"]
-    assert "start does not work today" in told.getMessage()
+    (record,) = [each for each in caplog.records if each.levelname == "ERROR"]
+    assert "start does not work today" in record.getMessage()

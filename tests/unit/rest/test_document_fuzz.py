@@ -53,7 +53,7 @@ def test_every_request_gets_a_documented_response(shared: Client) -> None:
     )
 
     document = shared.call("GET", "/openapi.json").json
-    told = [content_type_conformance, response_schema_conformance, status_code_conformance]
+    checks = [content_type_conformance, response_schema_conformance, status_code_conformance]
 
     @settings(max_examples=settings().max_examples // 2, suppress_health_check=list(HealthCheck))
     @given(requests_of(document), st.fixed_dictionaries({k: st.none() | st.sampled_from(v) for k, v in NAMES.items()}))
@@ -67,7 +67,7 @@ def test_every_request_gets_a_documented_response(shared: Client) -> None:
         if answer.status_code >= 500:
             assert answer.status_code == 500
             assert UNREADABLE.match(answer.json()["message"]), answer.text
-        case.validate_response(answer, checks=told)
+        case.validate_response(answer, checks=checks)
 
     shared.call("PUT", "/connectors/c/config", CONFIG)
     ask()

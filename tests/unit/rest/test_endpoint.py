@@ -55,8 +55,8 @@ def test_checks_have_javas_order(client: Client) -> None:
 
 def test_internal_requests_to_a_standalone_worker_are_rejected(client: Client) -> None:
     """With Kafka Connect's messages, whatever their content type."""
-    told = client.call("POST", "/connectors/c/tasks", "[]", None)
-    assert (told.status, told.text) == error(
+    refused = client.call("POST", "/connectors/c/tasks", "[]", None)
+    assert (refused.status, refused.text) == error(
         500, "Kafka Connect in standalone mode does not support externally setting task configurations."
     )
     assert client.call("PUT", "/connectors/c/fence", "x", "text/plain").status == 500

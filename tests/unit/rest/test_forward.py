@@ -104,8 +104,8 @@ def test_a_request_is_forwarded_at_most_twice(follower: Client, cluster: Cluster
     """Hosts that consider each other the leader respond instead of forwarding forever."""
     cluster.url = f"http://127.0.0.1:{follower.ports[0]}"
     answer = follower.call("DELETE", "/connectors/c")
-    told = "Cannot complete request because of a conflicting operation (e.g. worker rebalance)"
-    assert (answer.status, answer.text) == error(409, told)
+    message = "Cannot complete request because of a conflicting operation (e.g. worker rebalance)"
+    assert (answer.status, answer.text) == error(409, message)
 
 
 def test_hosts_use_https_with_the_certificates_of_their_listeners(

@@ -92,7 +92,7 @@ def test_the_error_for_deep_nesting_has_no_position() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "told", "place"),
+    ("text", "message", "place"),
     [
         ('{"a":\n\n  nope}', "Unrecognized token 'nope': was expecting ", (3, 3)),
         ('{"a":"b\r\n', "Illegal unquoted character ((CTRL-CHAR, code 13)): ", (1, 8)),
@@ -107,9 +107,9 @@ def test_the_error_for_deep_nesting_has_no_position() -> None:
         ("[\xe9]", "Invalid UTF-8 start byte 0xa9", (1, 4)),
     ],
 )
-def test_an_error_has_its_position(text: str, told: str, place: tuple[int, int]) -> None:
+def test_an_error_has_its_position(text: str, message: str, place: tuple[int, int]) -> None:
     """Lines and bytes within a line, from 1."""
     with pytest.raises(Malformed) as caught:
         kinds(text.encode("utf-8", "surrogateescape"))
-    assert str(caught.value).startswith(told)
+    assert str(caught.value).startswith(message)
     assert str(caught.value).endswith("; line: {}, column: {}]".format(*place))

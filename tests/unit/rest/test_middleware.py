@@ -14,7 +14,7 @@ from tests.unit.rest.client import Client, error, serve
 
 ORIGIN = "http://a.example"
 PREFLIGHT = {"Access-Control-Request-Method": "PUT", "Access-Control-Request-Headers": "content-type, x-a"}
-TOLD = {"access-control-allow-headers": "Content-Type", "access-control-max-age": "60"}
+ALLOWED = {"access-control-allow-headers": "Content-Type", "access-control-max-age": "60"}
 
 
 @pytest.fixture(scope="module")
@@ -31,7 +31,7 @@ def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Client]:
 
 
 @pytest.mark.parametrize(
-    ("line", "host", "status", "told"),
+    ("line", "host", "status", "expected"),
     [
         ("GET http://a.example:1/connectors", "a.example:1", 200, "[]"),
         ("GET HTTPS://A.example:1/connectors?expand=info#x", "a.example:1", 200, "{}"),
@@ -58,12 +58,12 @@ def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Client]:
         ("GET /connectors", "a.example:99999", 400, "Bad HostPort"),
     ],
 )
-def test_a_target_may_be_a_whole_uri(shared: Client, line: str, host: str | None, status: int, told: str) -> None:
+def test_a_target_may_be_a_whole_uri(shared: Client, line: str, host: str | None, status: int, expected: str) -> None:
     """Whatever its scheme, as long as it is for whom the `Host` header says: proxies send such."""
     head = f"{line} HTTP/1.0\r\n" if host is None else f"{line} HTTP/1.1\r\nHost: {host}\r\n"
     answer = shared.raw(f"{head}Connection: close\r\n\r\n".encode()).decode()
     assert answer.startswith(f"HTTP/1.1 {status} ")
-    assert told in answer
+    assert expected in answer
 
 
 def cors(headers: dict[str, str]) -> dict[str, str]:
@@ -96,8 +96,8 @@ def test_pages_of_allowed_origins_may_read(shared: Client, origin: str, is_allow
         "HEAD,POST,GET,OPTIONS",
         "HEAD, POST, GET, OPTIONS",
     )
-    told = {"access-control-allow-origin": origin, "access-control-allow-methods": "PUT,GET", **TOLD}
-    assert cors(asked.headers) == (told if is_allowed else {})
+    expected = {"access-control-allow-origin": origin, "access-control-allow-methods": "PUT,GET", **ALLOWED}
+    assert cors(asked.headers) == (expected if is_allowed else {})
 
 
 def test_refusals_may_be_read_as_well(shared: Client) -> None:
@@ -115,8 +115,12 @@ def test_all_origins_may_read_if_configured(tmp_path: Path) -> None:
     """With the methods that need no preflight."""
     for client in serve(tmp_path, {"access.control.allow.origin": "*"}):
         answer = client.call("OPTIONS", "/connectors/x", headers={"Origin": "http://any", **PREFLIGHT})
-        told = {"access-control-allow-origin": "http://any", "access-control-allow-methods": "GET,POST,HEAD", **TOLD}
-        assert cors(answer.headers) == told
+        expected = {
+            "access-control-allow-origin": "http://any",
+            "access-control-allow-methods": "GET,POST,HEAD",
+            **ALLOWED,
+        }
+        assert cors(answer.headers) == expected
 
 
 def test_an_invalid_pattern_is_refused_at_the_start() -> None:

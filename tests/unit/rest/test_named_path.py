@@ -81,8 +81,8 @@ def test_named_paths_respond_like_javas_paths(shared: Client, name: str) -> None
         if (method, javas) == ("POST", f"/connectors/{JAVAS}/tasks"):
             assert answer.status == 405
             continue
-        told = expected.text.replace(JAVAS, json.dumps(name, ensure_ascii=False)[1:-1])
-        assert (answer.status, answer.text) == (expected.status, told), (method, path)
+        shown = expected.text.replace(JAVAS, json.dumps(name, ensure_ascii=False)[1:-1])
+        assert (answer.status, answer.text) == (expected.status, shown), (method, path)
     assert shared.call("GET", "/connectors").json == []
 
 
@@ -94,11 +94,11 @@ def test_a_rejected_path_names_the_alternative(shared: Client, name: str) -> Non
         answer = shared.call("GET", f"/connectors/{quote(name, safe='')}{rest}")
         if answer.status != 200:
             assert answer.status == 400
-            told = re.fullmatch(
+            shown = re.fullmatch(
                 r"(Ambig|Susp|Illeg).*; a connector of this name answers at (/\S+)", answer.json["message"]
             )
-            assert told is not None, answer.text
-            assert told[2] == at(name, rest)
+            assert shown is not None, answer.text
+            assert shown[2] == at(name, rest)
         assert shared.call("GET", at(name, rest)).status == 200
     assert shared.call("DELETE", at(name)).status == 204
 
@@ -118,10 +118,10 @@ def test_a_connector_with_any_name_is_created_found_and_deleted(shared: Client, 
 
 def test_a_request_without_a_name_is_rejected(shared: Client) -> None:
     """For every method; OPTIONS lists the methods."""
-    told = "/hearth/connectors/config takes the name of a connector: ?name=NAME"
+    shown = "/hearth/connectors/config takes the name of a connector: ?name=NAME"
     for query in ("", "?name=", "?nam=c"):
         answer = shared.call("GET", f"{OWN}/config{query}")
-        assert (answer.status, answer.text) == error(400, told)
+        assert (answer.status, answer.text) == error(400, shown)
         assert shared.call("DELETE", f"{OWN}{query}").status == 400
     assert shared.call("OPTIONS", OWN).headers["allow"] == "HEAD,DELETE,GET,OPTIONS"
     assert shared.call("GET", f"{OWN}/nothing?name=c").status == 404

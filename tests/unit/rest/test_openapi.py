@@ -117,9 +117,9 @@ def test_answers_match_the_document(client: Client) -> None:
         asked[f"listConnectors{query}"] = client.call("GET", f"/connectors{query}")
     asked["listConnectorPlugins?"] = client.call("GET", "/connector-plugins?connectorsOnly=false")
     for name, answer in asked.items():
-        told = found[name.partition("?")[0]][2]["responses"]
-        assert str(answer.status) in told, (name, answer)
-        schema = told[str(answer.status)]["content"]["application/json"]["schema"]
+        responses = found[name.partition("?")[0]][2]["responses"]
+        assert str(answer.status) in responses, (name, answer)
+        schema = responses[str(answer.status)]["content"]["application/json"]["schema"]
         assert fits(answer.json, schema, document), (name, answer.text, schema)
     refused = client.call("GET", "/connectors/nobody")
     assert fits(refused.json, document["components"]["schemas"]["ErrorMessage"], document)

@@ -67,9 +67,9 @@ class TestPlugins:
         config = {**CONFIG, "tpoic": "t", "transforms": "a", "transforms.a.type": "HoistField$Value"}
         path = "/connector-plugins/FileStreamSource/config/validate"
         plain = client.call("PUT", path, config).json
-        told = client.call("PUT", f"{path}?warnings=true", config).json
+        warned = client.call("PUT", f"{path}?warnings=true", config).json
         assert list(plain) == ["name", "error_count", "groups", "configs"]
-        assert told.pop("warnings") == [
+        assert warned.pop("warnings") == [
             {"name": "tpoic", "message": "no plugin declares this key, did you mean 'topic'?"},
             {
                 "name": "transforms.a.type",
@@ -78,4 +78,4 @@ class TestPlugins:
                 "org.apache.kafka.connect.transforms.HoistField$Key",
             },
         ]
-        assert told == plain
+        assert warned == plain

@@ -34,7 +34,7 @@ def test_a_matching_or_long_body_has_no_explanation(body: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("body", "told", "column", "way"),
+    ("body", "message", "column", "way"),
     [
         (
             '{"list":{}}',
@@ -67,9 +67,9 @@ def test_a_matching_or_long_body_has_no_explanation(body: str) -> None:
         ("{} []", "Trailing token (of type START_ARRAY) found after value (bound as `a.R`)", 4, None),
     ],
 )
-def test_a_mismatch_has_its_position_and_path(body: str, told: str, column: int, way: str | None) -> None:
+def test_a_mismatch_has_its_position_and_path(body: str, message: str, column: int, way: str | None) -> None:
     """The path is from the outside in."""
     found = explain(body.encode(), SHAPE) or ""
-    assert found.startswith(told)
+    assert found.startswith(message)
     end = "\n at " + SOURCE.format(column)
     assert found.endswith(f"{end} (through reference chain: {way})" if way else end)

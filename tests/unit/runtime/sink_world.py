@@ -76,19 +76,19 @@ class Turn:
     meanwhile: Callable[[], object] = lambda: None
 
 
-class FakeInbox(EventQueue):
+class FakeEventQueue(EventQueue):
     """An event queue whose waits advance the model's clock, and which records the events taken."""
 
     def __init__(self, world: World, is_paused: bool) -> None:
         super().__init__()
         self._world = world
-        self.told = self.heard = self.requests = 0
+        self.added = self.heard = self.requests = 0
         self.is_paused, self.is_ending = is_paused, False
         """The state after the operator's commands that the loop has received."""
 
     def put(self, item: Item) -> None:
         """Count the events."""
-        self.told += 1
+        self.added += 1
         super().put(item)
 
     def take(self, seconds: float = 0.0) -> Iterator[Item]:
@@ -317,9 +317,9 @@ class FakeStage:
         self.is_opening = False
         self.asked_in_open: dict[TopicPartition, int] = {}
         """The offsets that the task requested while it opened partitions."""
-        self.said_in_put = 0
+        self.requests_in_put = 0
         """The number of events sent to the loop before the last put was answered."""
-        self.said = self.times_left_out = 0
+        self.requests_made = self.times_left_out = 0
         """The number of requests, reports and calls to skip puts; and of these calls alone."""
         self.is_slow = False
         """Whether one put uses up the time of the whole call."""
@@ -366,7 +366,7 @@ class FakeStage:
         """Skip the puts that follow; every other time also the first one, if the task has not started it."""
         if self.times_left_out % 2 == 0 and self._pending:
             self._pending[0].done()
-        self.said += 1
+        self.requests_made += 1
         self.times_left_out += 1
 
     def result(self, answer: Answer, op: str, timeout: Any = None) -> Any:
@@ -386,7 +386,7 @@ class FakeStage:
         if call.heard is None:
             self._is_taken = True
         taken = 0
-        while self._is_taken and taken < len(puts) and call.heard in (None, self.said):
+        while self._is_taken and taken < len(puts) and call.heard in (None, self.requests_made):
             if call.heard is not None:
                 self._world.check_put(puts[taken])
             if not self._put_one(puts[taken], answer, taken):
@@ -397,7 +397,7 @@ class FakeStage:
                 break
         self._is_taken = taken == len(puts)
         answer.set_result(PutDone(taken, seconds=1.0 if self.is_slow else 0.0))
-        self.said_in_put = self._world.event_queue.told
+        self.requests_in_put = self._world.event_queue.added
 
     def _put_one(self, records: list[Place], answer: Answer, taken: int) -> bool:
         """Let the task answer the next put of its call, after the ``taken`` ones; return whether it accepted it."""
@@ -406,7 +406,7 @@ class FakeStage:
             self._world.refused = set(records)
         one = Answer(lambda _: None)
         self._answer(self.turns, one, PutDone(), lambda: self._take(records))
-        self.said_in_put = self._world.event_queue.told
+        self.requests_in_put = self._world.event_queue.added
         if one.is_over and (error := one.exception()) is not None:
             if taken and isinstance(error, RemoteError):
                 answer.set_result(PutDone(taken, error=error.info))
@@ -559,7 +559,7 @@ class World:
         self.moving_coordinator = 0
         self.silent_group = 0
         """How many times the group does not answer a question about its members."""
-        self._polls_until_told: int | None = None
+        self._polls_until_removal: int | None = None
         """The number of polls until a member learns that the group has removed it."""
         self.agrees = "all"
         self.columns: list[str] | None = None
@@ -581,7 +581,7 @@ class World:
         self.reporter = FakeReporter(self)
         link: Any = SimpleNamespace(status=lambda state: self.states.append(state), add_topics=self.topics.extend)
         subscription: Any = FakeSubscription()
-        self.consumer, self.stage, self.event_queue = FakeConsumer(self), FakeStage(self), FakeInbox(self, paused)
+        self.consumer, self.stage, self.event_queue = FakeConsumer(self), FakeStage(self), FakeEventQueue(self, paused)
         consumer, stage, pipeline = (cast_any(each) for each in (self.consumer, self.stage, FakePipeline(self)))
         self.thread = FakeThread(self._looks)
         self.letters.clear()
@@ -598,7 +598,7 @@ class World:
         put_format, pause_detector = put_format_of(started, self._most), PauseDetector(self.clock)
         self.loop = SinkLoop(plan, services, consumer, subscription, put_format, pause_detector, is_paused=paused)
         self.is_over = False
-        self._polls_until_told = None
+        self._polls_until_removal = None
 
     def clock(self) -> float:
         """Return the time."""
@@ -632,20 +632,20 @@ class World:
     def stand_still(self, seconds: float, polls: int | None = None) -> None:
         """Suspend the task's process; with ``polls`` the group removes it and reports that after this many polls."""
         self.now += seconds
-        self._polls_until_told = polls
+        self._polls_until_removal = polls
 
     @property
     def is_out(self) -> bool:
         """Return whether others own the partitions of a task that does not know it yet."""
-        return self._polls_until_told is not None
+        return self._polls_until_removal is not None
 
     def tell_of_loss(self) -> None:
         """Tell a removed member when its time has come; it joins again."""
-        if self._polls_until_told is None:
+        if self._polls_until_removal is None:
             return
-        self._polls_until_told -= 1
-        if self._polls_until_told < 0:
-            self._polls_until_told = None
+        self._polls_until_removal -= 1
+        if self._polls_until_removal < 0:
+            self._polls_until_removal = None
             self.rebalance(self.share, lost=True)
 
     def request(self, **requests: Any) -> None:
@@ -657,7 +657,7 @@ class World:
             self._skip(partition, offset)
         if self.stage.is_opening:
             self.stage.asked_in_open |= requests["rewind"]
-        self.stage.said += 1
+        self.stage.requests_made += 1
         self.answer(cast_any(FakeRequest(ContextRequest(**requests))))
 
     def report(self, place: Place) -> FakeRequest:
@@ -671,7 +671,7 @@ class World:
         sent = [each.get(partition, 0) for each in (self.group, *(offsets for offsets, _ in self.consumer.in_the_air))]
         if not self.tolerant and offset >= max(sent):
             self.taken.discard(place)  # and must come again; a commit that is done or under way cannot be corrected
-        self.stage.said += 1
+        self.stage.requests_made += 1
         self.answer(cast_any(request))
         self.reports += 1
         return request
@@ -746,13 +746,13 @@ class World:
         """Raise unless a put may be sent now, alone or behind the one under way."""
         if pending >= (1 if put.heard is None else MOST_CALLS):
             raise self.broken("a task is given more before it answered for what it has")
-        if put.heard is None and self.event_queue.heard < stage.said_in_put:
-            raise self.broken("a task is given more before what it said while it had the last was heard")
+        if put.heard is None and self.event_queue.heard < stage.requests_in_put:
+            raise self.broken("a task is given more before its requests during the last put were handled")
         heard = self.event_queue.requests + self.reports + stage.times_left_out
         if put.heard is not None and (not self.takes_next or put.heard > heard):
-            raise self.broken("more was heard than was said, or heard of")
+            raise self.broken("more requests were handled than made")
         if self.event_queue.is_ending:
-            raise self.broken("a task is given more after it was told to stop")
+            raise self.broken("a task is given more after its stop")
         if self.reporter.is_full:
             raise self.broken("a task is given more while more dead letters are under way than may be")
         if self.is_out:
@@ -812,7 +812,7 @@ class World:
             script.clear()
         self.commit_fates.clear()
         self.moving_coordinator = self.silent_group = 0
-        self._polls_until_told = 0 if self.is_out else None
+        self._polls_until_removal = 0 if self.is_out else None
         self.agrees = "all"
         self.reporter.is_full = False
         self.now += 200.0  # no retry or commit is waiting after this

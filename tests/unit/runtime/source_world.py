@@ -477,7 +477,7 @@ class WorldStage:
         self.credits: list[int] = []
         self.is_held = False
         self.hold: Future[None] | None = None
-        self.told: dict[int, list[Any]] = {}
+        self.reported: dict[int, list[Any]] = {}
         self.commits = 0
         self.is_stopped = False
         self._started = started
@@ -511,8 +511,8 @@ class WorldStage:
         else:
             assert isinstance(notice, CommitRecords)
             for number, *place in notice.records:
-                demand(number not in self.told, "a record was told twice")
-                self.told[number] = place
+                demand(number not in self.reported, "a record was told twice")
+                self.reported[number] = place
 
     def timed_out(self, op: str, seconds: float) -> StageTimeout:
         """Return the error of a stage that does not answer."""

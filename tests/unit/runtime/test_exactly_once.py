@@ -54,9 +54,14 @@ def test_a_poll_is_a_transaction() -> None:
     run = begin()
     run.hand_over(("a", rows(OK, OK)))
     until_commit(run)
-    assert (written(run), run.world.stored, run.stage.told, run.stage.commits) == ([], {}, {}, 0)
+    assert (written(run), run.world.stored, run.stage.reported, run.stage.commits) == ([], {}, {}, 0)
     commit(run)
-    assert (written(run), run.world.stored, list(run.stage.told), run.stage.commits) == ([1, 2], {"a": 2}, [0, 1], 1)
+    assert (written(run), run.world.stored, list(run.stage.reported), run.stage.commits) == (
+        [1, 2],
+        {"a": 2},
+        [0, 1],
+        1,
+    )
 
 
 def test_waiting_polls_join_a_transaction() -> None:

@@ -65,8 +65,8 @@ def test_missing_host_is_a_connect_error(host: Host, guests: list[Guest]) -> Non
 def test_admitted_task_receives_its_plan(host: Host, guests: list[Guest]) -> None:
     """The whole plan, however long, and whether it starts paused; before, it knows its name and its host."""
     plan = replace(task_plan("sink"), task_config={"script": "x" * (8 << 20)})
-    told = guests[0].join(host.server.expect(plan, 1, True)).link.welcome
-    assert (told.plan, told.is_paused) == (plan, True)
+    received = guests[0].join(host.server.expect(plan, 1, True)).link.welcome
+    assert (received.plan, received.is_paused) == (plan, True)
 
 
 def test_a_command_before_admission_arrives_first(host: Host, guests: list[Guest]) -> None:
@@ -110,8 +110,8 @@ def test_tasks_use_the_log_levels_of_the_host(
     levels.set("a", "DEBUG")
     guests[0].join(host.expect("c", 0, 1))
     levels.set("b", "OFF")
-    told = [taken.get(timeout=TIMEOUT) for _ in range(2)]
-    assert told == [{"a": "DEBUG"}, {"a": "DEBUG", "b": "OFF"}]
+    received = [taken.get(timeout=TIMEOUT) for _ in range(2)]
+    assert received == [{"a": "DEBUG"}, {"a": "DEBUG", "b": "OFF"}]
 
 
 class Impostor:

@@ -22,17 +22,17 @@ class Link:
 
     def __init__(self) -> None:
         self.is_lost = False
-        self.told: list[Any] = []
+        self.received: list[Any] = []
 
     def status(self, state: str, trace: str | None = None) -> None:
         """Note a state."""
         if self.is_lost:
             raise HostLost("the link to the host is gone")
-        self.told.append((state, trace))
+        self.received.append((state, trace))
 
     def add_topics(self, topics: list[str]) -> None:
         """Note topics."""
-        self.told.append(topics)
+        self.received.append(topics)
 
 
 @pytest.fixture
@@ -50,20 +50,20 @@ def test_status_has_reached_the_host_when_the_call_returns(link: Link) -> None:
     """A task runs or is paused."""
     observer(link).runs(is_paused=True)
     observer(link).runs(is_paused=False)
-    assert link.told == [("PAUSED", None), ("RUNNING", None)]
+    assert link.received == [("PAUSED", None), ("RUNNING", None)]
 
 
 def test_run_events_are_logged_once(link: Link, caplog: pytest.LogCaptureFixture) -> None:
     """Where it runs, whether it is paused, its partitions, and that it stopped."""
     caplog.set_level(logging.INFO)
-    told = observer(link)
-    told.runs(is_paused=False)
-    told.assigned([TopicPartition("b", 0), TopicPartition("a", 2), TopicPartition("a", 1)])
-    told.runs(is_paused=True)
-    told.revoked([TopicPartition("a", 1)], are_lost=False)
-    told.revoked([], are_lost=False)
-    told.revoked([TopicPartition("a", 2), TopicPartition("b", 0)], are_lost=True)
-    told.ended(None)
+    observed = observer(link)
+    observed.runs(is_paused=False)
+    observed.assigned([TopicPartition("b", 0), TopicPartition("a", 2), TopicPartition("a", 1)])
+    observed.runs(is_paused=True)
+    observed.revoked([TopicPartition("a", 1)], are_lost=False)
+    observed.revoked([], are_lost=False)
+    observed.revoked([TopicPartition("a", 2), TopicPartition("b", 0)], are_lost=True)
+    observed.ended(None)
     place = f"in process {os.getpid()} of {platform.node()}"
     assert [(each.levelname, each.getMessage()) for each in caplog.records] == [
         ("INFO", f"the task runs {place}"),
@@ -78,13 +78,13 @@ def test_run_events_are_logged_once(link: Link, caplog: pytest.LogCaptureFixture
 def test_ended_run_reports_unassigned(link: Link) -> None:
     """No run has the task until another starts."""
     observer(link).ended(None)
-    assert link.told == [("UNASSIGNED", None)]
+    assert link.received == [("UNASSIGNED", None)]
 
 
 def test_failed_run_reports_its_trace(link: Link, caplog: pytest.LogCaptureFixture) -> None:
     """In the status and in the log."""
     observer(link).ended(ToleranceExceeded(failure(3), Record(3)))
-    ((state, trace),) = link.told
+    ((state, trace),) = link.received
     assert state == "FAILED"
     assert trace.splitlines() == [
         "org.apache.kafka.connect.errors.ConnectException: Tolerance exceeded in error handler",
@@ -99,48 +99,48 @@ def test_run_with_a_lost_host_does_not_fail(link: Link, caplog: pytest.LogCaptur
     """The host cannot receive a status, and the task has not failed."""
     link.is_lost = True
     observer(link).ended(HostLost("gone"))
-    assert link.told == []
+    assert link.received == []
     assert "the task stops: gone" in caplog.text
 
 
 def test_topic_is_reported_once_in_a_run(link: Link) -> None:
     """However many batches come (KIP-558)."""
-    told = observer(link)
-    told.acknowledged(5, ["t"])
-    told.acknowledged(5, [])
-    told.put(1, {"t"})
-    told.acknowledged(5, ["t", "u"])
-    assert link.told == [["t"], ["u"]]
-    assert told.counts == Counts(acknowledged=15, put=1)
+    observed = observer(link)
+    observed.acknowledged(5, ["t"])
+    observed.acknowledged(5, [])
+    observed.put(1, {"t"})
+    observed.acknowledged(5, ["t", "u"])
+    assert link.received == [["t"], ["u"]]
+    assert observed.counts == Counts(acknowledged=15, put=1)
 
 
 def test_reset_topics_are_reported_again(link: Link) -> None:
     """Those used from then on, and no others."""
-    told = observer(link)
-    told.put(2, {"t"})
-    told.put(2, {"u"})
-    told.forget_topics()
-    told.put(1, {"t"})
-    told.put(1, {"t"})
-    assert link.told == [["t"], ["u"], ["t"]]
+    observed = observer(link)
+    observed.put(2, {"t"})
+    observed.put(2, {"u"})
+    observed.forget_topics()
+    observed.put(1, {"t"})
+    observed.put(1, {"t"})
+    assert link.received == [["t"], ["u"], ["t"]]
 
 
 def test_topics_are_not_reported_without_tracking(link: Link) -> None:
     """``topic.tracking.enable`` is false."""
     observer(link, tracks_topics=False).put(1, {"t"})
-    assert link.told == []
+    assert link.received == []
 
 
 def test_errors_are_counted_and_logged(link: Link, caplog: pytest.LogCaptureFixture) -> None:
     """One line per batch."""
     caplog.set_level(logging.INFO)
-    told = observer(link)
-    told.sent_again(2)
-    told.put_again(3, ConnectError("not now"))
-    told.skipped(4, ConnectError("too large"))
-    told.commit_failed("away")
-    told.dead_lettered()
-    assert told.counts == Counts(retried=5, skipped=4, dead_lettered=1)
+    observed = observer(link)
+    observed.sent_again(2)
+    observed.put_again(3, ConnectError("not now"))
+    observed.skipped(4, ConnectError("too large"))
+    observed.commit_failed("away")
+    observed.dead_lettered()
+    assert observed.counts == Counts(retried=5, skipped=4, dead_lettered=1)
     assert caplog.messages == [
         "2 records are sent again because others in their requests were refused",
         "the put is retried: not now",
@@ -160,15 +160,15 @@ def test_log_line_is_worded_as_kafka_connects(link: Link, caplog: pytest.LogCapt
 
 def test_log_line_shows_the_record_if_enabled(link: Link, caplog: pytest.LogCaptureFixture) -> None:
     """``errors.log.include.messages`` adds where the record came from."""
-    told = observer(link, logs_failures=True, logs_records=True)
-    told.failed(failure(3), Record(3))
-    told.failed(failure(3), None)
+    observed = observer(link, logs_failures=True, logs_records=True)
+    observed.failed(failure(3), Record(3))
+    observed.failed(failure(3), None)
     assert caplog.messages == [f"{LINE}, where consumed record is {{row=3}}.\ntrace of 3", f"{LINE}.\ntrace of 3"]
 
 
 def test_failures_are_logged_only_if_enabled(link: Link, caplog: pytest.LogCaptureFixture) -> None:
     """``errors.log.enable``; they are counted in any case."""
-    told = observer(link, logs_records=True)
-    told.failed(failure(3), Record(3))
+    observed = observer(link, logs_records=True)
+    observed.failed(failure(3), Record(3))
     assert caplog.messages == []
-    assert told.counts.failed == 1
+    assert observed.counts.failed == 1

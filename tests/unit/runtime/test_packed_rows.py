@@ -91,7 +91,7 @@ def pipeline(value: str, key: str = STRING, config: dict[str, str] | None = None
     return Pipeline(plan, places, plan.transformations)
 
 
-def told(prepared: Prepared) -> Any:
+def described(prepared: Prepared) -> Any:
     """Return what is sent, by its number, in which order for each topic, what failed and where it all ends."""
     prepared.outgoing = [*apart(prepared.outgoing)]
     order = {
@@ -118,7 +118,7 @@ def test_packed_records_are_sent_as_batches_are(
     """Bytes, order, failures and what ends a task, also where only columns will do."""
     packed = packed_by_kind(records)
     made = pipeline(value[0], key, value[1])
-    assert told(made.preparing(packed)()) == told(made.preparing(records_by_kind(records))())
+    assert described(made.preparing(packed)()) == described(made.preparing(records_by_kind(records))())
 
 
 def record(topic: str, schema: Schema | None, value: Any) -> SourceRecord:

@@ -29,7 +29,7 @@ MOST = 12
 NOTES = hearth.runtime.__doc__ or ""
 
 
-def told(beginning: str) -> list[str]:
+def documented(beginning: str) -> list[str]:
     """Return the modules that a paragraph of the docstring names, by its first words."""
     (paragraph,) = (each for each in NOTES.split("\n\n") if each.startswith(beginning))
     short = re.findall(r"``([\w.]+)``", paragraph)
@@ -37,8 +37,8 @@ def told(beginning: str) -> list[str]:
     return [f"hearth.runtime.{name}" if name in own else name for name in short]
 
 
-PATHS = {"source": told("A record of a source"), "sink": told("A record of a sink")}
-CARRIERS = told("Below these")
+PATHS = {"source": documented("A record of a source"), "sink": documented("A record of a sink")}
+CARRIERS = documented("Below these")
 AT_TIMES = {
     "hearth_execution.retry", "hearth_execution.order", "hearth_execution.column_run", "hearth_stage.missing_module",
     "hearth_stage.import_path",

@@ -50,7 +50,7 @@ def run_task(launch, found, task_log, end=None, open_stage=None):
         sys.exit(3)
     if "wait" in launch.connector:
         end.begun.wait()
-        say(ends=launch.connector, told=[str(item) for item in end.event_queue.take()])
+        say(ends=launch.connector, events=[str(item) for item in end.event_queue.take()])
     if end is not None:
         end.complete()
     return None
@@ -88,7 +88,7 @@ class Daemon:
             [sys.executable, "-c", DAEMON, json.dumps(constants)], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT, text=True, bufsize=1,
         )  # fmt: skip
-        self._said: dict[tuple[str, str], queue.Queue[dict[str, Any]]] = {}
+        self._reports: dict[tuple[str, str], queue.Queue[dict[str, Any]]] = {}
         self.log: list[str] = []
         self.shares = "bundle"
         self._lock = threading.Lock()
@@ -99,7 +99,7 @@ class Daemon:
         """Forget earlier reports."""
         self.shares = test
         with self._lock:
-            self._said.clear()
+            self._reports.clear()
 
     def bring(self, *connectors: str, shares: str = "") -> None:
         """Fork a worker for the task of each connector."""
@@ -107,7 +107,7 @@ class Daemon:
         for each in connectors:
             self.process.stdin.write(f"{each} {shares or self.shares}\n")
 
-    def said(self, what: str, connector: str) -> dict[str, Any]:
+    def report(self, what: str, connector: str) -> dict[str, Any]:
         """Wait until a connector's report is that its task ``runs``, ``ends`` or has a ``worker`` or is ``over``."""
         return self._queue(what, connector).get(timeout=TIMEOUT)
 
@@ -121,7 +121,7 @@ class Daemon:
 
     def _queue(self, what: str, connector: str) -> queue.Queue[dict[str, Any]]:
         with self._lock:
-            return self._said.setdefault((what, connector), queue.Queue())
+            return self._reports.setdefault((what, connector), queue.Queue())
 
     def _read(self) -> None:
         assert self.process.stdout is not None
@@ -159,11 +159,11 @@ def test_tasks_of_one_group_share_a_process(daemon: Daemon) -> None:
     """Each runs on a thread; the process is not a worker of theirs, and holds none of their open files."""
     daemon.bring("wait-a", "wait-b")
     daemon.bring("wait-c", shares="another")
-    runs = [daemon.said("runs", f"wait-{each}") for each in "abc"]
+    runs = [daemon.report("runs", f"wait-{each}") for each in "abc"]
     pids = [each["pid"] for each in runs]
     assert pids[0] == pids[1] != pids[2]
     assert all(each["shared"] for each in runs)
-    workers = [daemon.said("worker", f"wait-{each}")["pid"] for each in "abc"]
+    workers = [daemon.report("worker", f"wait-{each}")["pid"] for each in "abc"]
     assert not {*pids} & {*workers}
     assert find(pids[0]).title == "task-runtime"
     assert eventually(lambda: find(pids[0]).parent == daemon.process.pid, TIMEOUT), "it outlives its first worker"
@@ -175,11 +175,11 @@ def test_tasks_of_one_group_share_a_process(daemon: Daemon) -> None:
 def test_worker_receives_the_result_of_its_run(daemon: Daemon) -> None:
     """As if the run had been in the worker."""
     daemon.bring("wait-a", "done-b", "lose-c", "raise-d", "exit-e")
-    daemon.said("runs", "wait-a")  # so that no test after this one hears it
-    assert daemon.said("over", "done-b")["loss"] is None
-    assert daemon.said("over", "lose-c")["loss"] == ["lost", True, True]
-    assert daemon.said("over", "raise-d")["loss"] == ["ValueError: no such member", False, False]
-    assert daemon.said("over", "exit-e")["loss"] == ["SystemExit: 3", False, False]
+    daemon.report("runs", "wait-a")  # so that no test after this one hears it
+    assert daemon.report("over", "done-b")["loss"] is None
+    assert daemon.report("over", "lose-c")["loss"] == ["lost", True, True]
+    assert daemon.report("over", "raise-d")["loss"] == ["ValueError: no such member", False, False]
+    assert daemon.report("over", "exit-e")["loss"] == ["SystemExit: 3", False, False]
     assert eventually(
         lambda: any("[raise-d|task-0] the run failed unexpectedly" in line for line in daemon.log), TIMEOUT
     )
@@ -188,23 +188,23 @@ def test_worker_receives_the_result_of_its_run(daemon: Daemon) -> None:
 def test_a_killed_worker_ends_only_its_own_task(daemon: Daemon) -> None:
     """Spark kills it when a job is cancelled."""
     daemon.bring("wait-a", "wait-b")
-    (shared,) = {daemon.said("runs", f"wait-{each}")["pid"] for each in "ab"}
-    os.kill(daemon.said("worker", "wait-a")["pid"], signal.SIGKILL)
-    assert daemon.said("ends", "wait-a")["told"] == ["Spark ended its worker"]
+    (shared,) = {daemon.report("runs", f"wait-{each}")["pid"] for each in "ab"}
+    os.kill(daemon.report("worker", "wait-a")["pid"], signal.SIGKILL)
+    assert daemon.report("ends", "wait-a")["events"] == ["Spark ended its worker"]
     daemon.bring("done-c")
-    assert daemon.said("runs", "done-c")["pid"] == shared
+    assert daemon.report("runs", "done-c")["pid"] == shared
     assert daemon._queue("ends", "wait-b").empty()
 
 
 def test_all_workers_notice_the_end_of_the_process(daemon: Daemon) -> None:
     """Their tasks restart in the next one."""
     daemon.bring("wait-a", "wait-b")
-    (shared,) = {daemon.said("runs", f"wait-{each}")["pid"] for each in "ab"}
+    (shared,) = {daemon.report("runs", f"wait-{each}")["pid"] for each in "ab"}
     os.kill(shared, signal.SIGKILL)
     for each in "ab":
-        assert daemon.said("over", f"wait-{each}")["loss"] == [ENDED, True, False]
+        assert daemon.report("over", f"wait-{each}")["loss"] == [ENDED, True, False]
     daemon.bring("done-a")
-    assert daemon.said("runs", "done-a")["pid"] != shared
+    assert daemon.report("runs", "done-a")["pid"] != shared
 
 
 def test_a_task_not_accepted_in_time_runs_alone() -> None:
@@ -212,13 +212,13 @@ def test_a_task_not_accepted_in_time_runs_alone() -> None:
     hasty = Daemon(MEET_SECONDS=6.0, LAST_RESORT_SECONDS=0.1)
     try:
         hasty.bring("wait-a")
-        shared = hasty.said("runs", "wait-a")["pid"]
+        shared = hasty.report("runs", "wait-a")["pid"]
         os.kill(shared, signal.SIGSTOP)
         hasty.bring("done-b")
-        assert not hasty.said("runs", "done-b")["shared"]
+        assert not hasty.report("runs", "done-b")["shared"]
         os.kill(shared, signal.SIGCONT)
         hasty.bring("done-c")
-        assert hasty.said("runs", "done-c")["pid"] == shared
+        assert hasty.report("runs", "done-c")["pid"] == shared
         assert hasty._queue("runs", "done-b").empty()
         assert not eventually(lambda: not find(shared).is_alive, 0.5), "nobody ends it for a run that never began"
     finally:
@@ -228,28 +228,28 @@ def test_a_task_not_accepted_in_time_runs_alone() -> None:
 def test_a_task_without_a_thread_runs_alone(daemon: Daemon) -> None:
     """The others in the process continue."""
     daemon.bring("wait-a")
-    shared = daemon.said("runs", "wait-a")["pid"]
+    shared = daemon.report("runs", "wait-a")["pid"]
     daemon.bring("hopeless-b", "done-c")
-    assert not daemon.said("runs", "hopeless-b")["shared"]
-    assert daemon.said("over", "hopeless-b")["loss"] is None
-    assert daemon.said("runs", "done-c")["pid"] == shared
+    assert not daemon.report("runs", "hopeless-b")["shared"]
+    assert daemon.report("over", "hopeless-b")["loss"] is None
+    assert daemon.report("runs", "done-c")["pid"] == shared
 
 
 def test_an_idle_process_ends(daemon: Daemon) -> None:
     """And not before; the next task starts another."""
     daemon.bring("done-a")
-    first = find(daemon.said("runs", "done-a")["pid"])
-    daemon.said("over", "done-a")
+    first = find(daemon.report("runs", "done-a")["pid"])
+    daemon.report("over", "done-a")
     assert eventually(lambda: not first.is_alive, TIMEOUT)
     daemon.bring("done-b")
-    assert daemon.said("runs", "done-b")["pid"] != first.pid
+    assert daemon.report("runs", "done-b")["pid"] != first.pid
 
 
 def test_the_shared_process_ends_with_the_daemon() -> None:
     """However that ends: Spark's daemon or the machine ends its workers too."""
     ending = Daemon()
     ending.bring("wait-a")
-    shared = find(ending.said("runs", "wait-a")["pid"])
+    shared = find(ending.report("runs", "wait-a")["pid"])
     for each in tree(ending.process.pid):
         if each != shared:
             os.kill(each.pid, signal.SIGKILL)
@@ -262,8 +262,8 @@ def test_a_refused_task_runs_alone() -> None:
     full = Daemon(DESCRIPTORS=1 << 40)
     try:
         full.bring("done-a")
-        assert not full.said("runs", "done-a")["shared"]
-        assert full.said("over", "done-a")["loss"] is None
+        assert not full.report("runs", "done-a")["shared"]
+        assert full.report("over", "done-a")["loss"] is None
         assert any("[done-a|task-0] the task runs in its own process: the shared process" in line for line in full.log)
     finally:
         full.close()

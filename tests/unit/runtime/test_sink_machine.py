@@ -263,12 +263,12 @@ class SinkMachine(RuleBasedStateMachine):
         cooperative=st.booleans(),
         flush=FLUSHES,
         close=CLOSES,
-        said=st.tuples(MEANWHILE, MEANWHILE),
+        acts=st.tuples(MEANWHILE, MEANWHILE),
     )
-    def give_back(self, share: set[Any], cooperative: bool, flush: str, close: str, said: tuple[Act, Act]) -> None:
+    def give_back(self, share: set[Any], cooperative: bool, flush: str, close: str, acts: tuple[Act, Act]) -> None:
         """Partitions move, and the task makes a request while it flushes or closes them."""
-        self.next_flush(flush, said[0])
-        self.next_close(close, said[1])
+        self.next_flush(flush, acts[0])
+        self.next_close(close, acts[1])
         self.world.rebalance(share, cooperative=cooperative)
         self.step(2)
 

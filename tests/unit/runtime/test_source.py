@@ -266,7 +266,7 @@ def test_only_the_bad_record_of_a_request_is_skipped() -> None:
     run.producer.answer(T0, 4)
     drain(run)
     assert (written(run.world), run.world.stored) == ([1, 3, 4], {"a": 4})
-    assert [place[0] for _, place in sorted(run.stage.told.items())] == ["t", None, "t", "t"]
+    assert [place[0] for _, place in sorted(run.stage.reported.items())] == ["t", None, "t", "t"]
 
 
 def test_records_written_after_a_refused_one_are_sent_again() -> None:
@@ -587,7 +587,7 @@ def test_commit_record_gets_partition_offset_and_timestamp() -> None:
     """Kafka's metadata has the stored timestamp."""
     run = begin(OK, OK)
     drain(run)
-    assert run.stage.told == {0: ["t", 0, 0, 1000], 1: ["t", 0, 1, 1001]}
+    assert run.stage.reported == {0: ["t", 0, 0, 1000], 1: ["t", 0, 1, 1001]}
 
 
 def test_commit_record_is_called_once_for_a_resent_record() -> None:
@@ -601,14 +601,18 @@ def test_commit_record_is_called_once_for_a_resent_record() -> None:
     run.producer.answer(T0, 1)
     run.producer.expire(T0)
     run.turn()
-    assert [(number, place[0]) for number, place in sorted(run.stage.told.items())] == [(0, None), (1, "t"), (2, "t")]
+    assert [(number, place[0]) for number, place in sorted(run.stage.reported.items())] == [
+        (0, None),
+        (1, "t"),
+        (2, "t"),
+    ]
 
 
 def test_commit_record_is_not_called_for_a_fatal_record() -> None:
     """Without tolerance a refused record is neither written nor skipped."""
     run = begin(OK, HUGE, is_tolerant=False)
     run.turn_until(lambda: run.is_over)
-    assert run.stage.told == {}
+    assert run.stage.reported == {}
 
 
 # What others hear ------------------------------------------------------------------------------------------------

@@ -36,7 +36,7 @@ class SourceMachine(RuleBasedStateMachine):
         super().__init__()
         self.script: list[int] = []
         self.checked: dict[str | None, int] = {}
-        self.told = 0
+        self.reported = 0
 
     @initialize(
         is_tolerant=st.sampled_from([True, True, True, False]),
@@ -154,7 +154,7 @@ class SourceMachine(RuleBasedStateMachine):
                     run.producer.answer(busy[number % len(busy)], 1 + number % 3)
             run.kill()
         self.world.mend()
-        self.told = 0
+        self.reported = 0
         self.run = self.new_run()
 
     # The promises ---------------------------------------------------------------------------------------------
@@ -196,7 +196,7 @@ class SourceMachine(RuleBasedStateMachine):
         """``commit_record`` is called once for a record, with its place in the topic, or without one."""
         if not hasattr(self, "world"):
             return
-        for number, place in list(self.run.stage.told.items())[self.told :]:
+        for number, place in list(self.run.stage.reported.items())[self.reported :]:
             record = self.run.handed[number]
             topic, partition, offset, timestamp = place
             if topic is None:
@@ -204,7 +204,7 @@ class SourceMachine(RuleBasedStateMachine):
             elif record[:2] not in self.world.aborted:  # which had a place, as in Kafka Connect
                 assert self.world.log[topic, partition][offset][:2] == record[:2]
                 assert timestamp == number + 1000
-        self.told = len(self.run.stage.told)
+        self.reported = len(self.run.stage.reported)
 
     @invariant()
     def told_topics_have_records(self) -> None:
@@ -245,7 +245,7 @@ class SourceMachine(RuleBasedStateMachine):
         for source in ("a", "b"):
             assert self.world.stored.get(source, 0) == self.world.read.get(source, self.world.stored.get(source, 0))
         if self.wants_records:
-            assert len(run.stage.told) == len(run.handed), "the task does not know of every record"
+            assert len(run.stage.reported) == len(run.handed), "the task does not know of every record"
 
     def answer_all(self) -> None:
         """Let broker and stage answer all requests."""

@@ -18,13 +18,13 @@ class Link:
 
     def __init__(self) -> None:
         self.is_gone = False
-        self.said: list[LogLine] = []
+        self.lines: list[LogLine] = []
 
     def say(self, line: LogLine) -> None:
         """Note a line."""
         if self.is_gone:
             raise ChannelClosed("gone")
-        self.said.append(line)
+        self.lines.append(line)
 
 
 pytestmark = pytest.mark.usefixtures("own_log")
@@ -58,11 +58,11 @@ def test_lines_go_to_the_host_while_there_is_one(capfd: pytest.CaptureFixture[st
     task_log, link, log = begin_task_log(), Link(), logging.getLogger("task.log")
     log.info("before")
     with about("c|task-0"), task_log.through(link):  # type: ignore[arg-type]
-        log.info("told")
+        log.info("during")
         link.is_gone = True
         log.warning("gone")
     log.info("afterwards")
-    assert [(line.level, line.logger, line.text) for line in link.said] == [("INFO", "task.log", "told")]
+    assert [(line.level, line.logger, line.text) for line in link.lines] == [("INFO", "task.log", "during")]
     lines = capfd.readouterr().err.splitlines()
     assert [line.split("] ", 1)[1] for line in lines] == [
         "INFO before (task.log)", "WARN [c|task-0] gone (task.log)", "INFO afterwards (task.log)"

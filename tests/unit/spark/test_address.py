@@ -75,7 +75,7 @@ def test_foreign_address_listens_on_all_interfaces() -> None:
 
 
 @pytest.mark.parametrize(
-    ("worker", "told", "listened"),
+    ("worker", "advertised", "listened"),
     [
         ({}, "127.0.0.1", "127.0.0.1"),
         ({"spark.master": "spark://127.0.0.1:7077"}, "127.0.0.1", "127.0.0.1"),
@@ -83,11 +83,11 @@ def test_foreign_address_listens_on_all_interfaces() -> None:
         ({"spark.master": "yarn", "spark.driver.host": "h", "spark.driver.bindAddress": "10.0.0.1"}, "h", "10.0.0.1"),
     ],
 )
-def test_host_and_driver_share_their_addresses(worker: dict[str, str], told: str, listened: str) -> None:
+def test_host_and_driver_share_their_addresses(worker: dict[str, str], advertised: str, listened: str) -> None:
     """Executors that reach the one reach the other."""
     settings = spark_settings(worker)
-    assert (link_host(settings), link_listen(settings)) == (told, listened)
-    assert (settings["spark.driver.host"], settings["spark.driver.bindAddress"]) == (told, listened)
+    assert (link_host(settings), link_listen(settings)) == (advertised, listened)
+    assert (settings["spark.driver.host"], settings["spark.driver.bindAddress"]) == (advertised, listened)
 
 
 def test_ipv6_address_has_brackets_only_for_spark() -> None:

@@ -117,10 +117,10 @@ def test_missing_executors_cause_one_warning(cluster: Cluster, caplog: pytest.Lo
     with caplog.at_level(logging.WARNING):
         cluster.pass_time(3 * INTERRUPT_SECONDS)
     assert cluster.asked == [2]
-    told = [record.getMessage() for record in caplog.records]
-    assert len(told) == 1
-    assert "the cluster provides 1 of 2 requested executors" in told[0]
-    assert "spark.cores.max" in told[0]
+    messages = [record.getMessage() for record in caplog.records]
+    assert len(messages) == 1
+    assert "the cluster provides 1 of 2 requested executors" in messages[0]
+    assert "spark.cores.max" in messages[0]
 
 
 def test_running_task_does_not_wait_for_a_slot(cluster: Cluster) -> None:

@@ -19,6 +19,6 @@ from hearth.spark.spark_setting import spark_settings
 )
 def test_failure_of_the_executors_python_has_a_remedy(reason: str, is_explained: bool) -> None:
     """What it has to be, what it is, and where to say so."""
-    said = ExecutorArtifacts(spark_settings({"spark.pyspark.python": "/opt/python"})).explained(reason)
-    assert ("executors run /opt/python" in said and "spark.pyspark.python" in said) is is_explained
-    assert said.startswith(reason)
+    explanation = ExecutorArtifacts(spark_settings({"spark.pyspark.python": "/opt/python"})).explained(reason)
+    assert ("executors run /opt/python" in explanation and "spark.pyspark.python" in explanation) is is_explained
+    assert explanation.startswith(reason)

@@ -37,14 +37,14 @@ def test_python_without_packages_runs_tasks_from_the_archive(tmp_path: Path) -> 
         file.extractall(tmp_path / NAME)
     assert not [name for name in names if name.split("/")[1] in STAYING]
     bare = os.path.realpath(sys.executable)
-    told = subprocess.run(
+    ended = subprocess.run(
         [bare, "-c", TRIED], env={"PYTHONPATH": IMPORT_PATH}, cwd=tmp_path, capture_output=True, text=True, check=False
     )
-    assert told.returncode == 0, told.stderr
+    assert ended.returncode == 0, ended.stderr
     base = subprocess.run(
         [bare, "-c", "import sys; print(sys.base_prefix)"], capture_output=True, text=True, check=True
     ).stdout.strip()
-    foreign = [line for line in told.stdout.split() if not line.startswith((str(tmp_path / IMPORT_PATH), base))]
+    foreign = [line for line in ended.stdout.split() if not line.startswith((str(tmp_path / IMPORT_PATH), base))]
     assert foreign == []
 
 

@@ -22,35 +22,35 @@ def jvm() -> Iterator[Any]:
 
 def test_completions_are_reported_in_any_order(jvm: Any) -> None:
     """Each to whom it belongs, with its result, or with what Java says of the failure."""
-    jobs, told = Jobs(jvm), queue.SimpleQueue[Any]()
+    jobs, results = Jobs(jvm), queue.SimpleQueue[Any]()
     futures = [jvm.java.util.concurrent.CompletableFuture() for _ in range(3)]
     for number, future in enumerate(futures):
-        jobs.watch(future, lambda found, error, number=number: told.put((number, found, error)))  # type: ignore[misc]
+        jobs.watch(future, lambda found, error, number=number: results.put((number, found, error)))  # type: ignore[misc]
     futures[2].complete("two")
-    assert told.get(timeout=TIMEOUT) == (2, "two", None)
+    assert results.get(timeout=TIMEOUT) == (2, "two", None)
     futures[0].completeExceptionally(jvm.java.lang.IllegalStateException("no slot"))
-    number, found, error = told.get(timeout=TIMEOUT)
+    number, found, error = results.get(timeout=TIMEOUT)
     assert (number, found, type(error), str(error)) == (0, None, JobFailed, "java.lang.IllegalStateException: no slot")
     futures[1].complete(None)
-    assert told.get(timeout=TIMEOUT) == (1, None, None)
+    assert results.get(timeout=TIMEOUT) == (1, None, None)
 
 
 def test_job_that_completed_before_the_call_is_reported(jvm: Any) -> None:
     """A job may be over when its submission returns."""
-    told = queue.SimpleQueue[Any]()
-    Jobs(jvm).watch(jvm.java.util.concurrent.CompletableFuture.completedFuture("x"), lambda *end: told.put(end))
-    assert told.get(timeout=TIMEOUT) == ("x", None)
+    results = queue.SimpleQueue[Any]()
+    Jobs(jvm).watch(jvm.java.util.concurrent.CompletableFuture.completedFuture("x"), lambda *end: results.put(end))
+    assert results.get(timeout=TIMEOUT) == ("x", None)
 
 
 def test_jobs_fail_when_the_jvm_exits() -> None:
     """All of them, those that are submitted now as well."""
-    told = queue.SimpleQueue[Any]()
+    results = queue.SimpleQueue[Any]()
     with java() as jvm:
         jobs, future = Jobs(jvm), jvm.java.util.concurrent.CompletableFuture()
-        jobs.watch(future, lambda *end: told.put(end))
-    found, error = told.get(timeout=TIMEOUT)
+        jobs.watch(future, lambda *end: results.put(end))
+    found, error = results.get(timeout=TIMEOUT)
     assert found is None
     assert error is not None
     with pytest.raises(type(error)):
-        jobs.watch(future, lambda *end: told.put(end))
-    assert told.empty()
+        jobs.watch(future, lambda *end: results.put(end))
+    assert results.empty()

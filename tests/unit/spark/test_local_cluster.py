@@ -29,9 +29,9 @@ def test_failed_master_is_an_error_with_its_log(tmp_path: Path) -> None:
         failing.start()
     failing.stop()
     assert caught.value.hint == f"see {failing.log}"
-    said = failing.log.read_text()
-    assert "org.apache.spark.deploy.master.Master" in said
-    assert "geheim" not in said
+    text = failing.log.read_text()
+    assert "org.apache.spark.deploy.master.Master" in text
+    assert "geheim" not in text
     defaults = tmp_path / "spark" / "spark-defaults.conf"
     assert "geheim" in defaults.read_text()
     assert defaults.stat().st_mode & 0o077 == 0

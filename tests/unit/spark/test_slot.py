@@ -54,16 +54,16 @@ class Stand:
 
     def __init__(self, settings: Mapping[str, str], executors: int = 1, capacity: Capacity | None = None) -> None:
         self.now = 0.0
-        self.said: list[str] = []
+        self.messages: list[str] = []
         self.context = Context(executors)
-        self.watch = SlotWatch(settings, self.said.append, lambda: self.now, capacity)
+        self.watch = SlotWatch(settings, self.messages.append, lambda: self.now, capacity)
 
     def look(self, seconds: float = 0.0) -> list[str]:
         """Let time pass, check, and return the new messages."""
         self.now += seconds
-        self.said.clear()
+        self.messages.clear()
         self.watch.look(self.context)
-        return list(self.said)
+        return list(self.messages)
 
 
 def test_running_job_causes_no_warning() -> None:
@@ -81,9 +81,9 @@ def test_job_without_a_slot_causes_one_warning_with_the_keys() -> None:
     stand = Stand(CLUSTER)
     stand.watch.submitted("c-0")
     assert stand.look(INTERRUPT_SECONDS / 2) == []
-    (said,) = stand.look(INTERRUPT_SECONDS)
-    assert "no slot for c-0: the executors of spark://one:7077 (1) have 2 cores" in said
-    assert "spark.cores.max" in said
+    (messages,) = stand.look(INTERRUPT_SECONDS)
+    assert "no slot for c-0: the executors of spark://one:7077 (1) have 2 cores" in messages
+    assert "spark.cores.max" in messages
     assert stand.look(60) == []
     stand.watch.submitted("c-1")
     assert "c-0, c-1" in stand.look(INTERRUPT_SECONDS)[0]
@@ -103,8 +103,8 @@ def test_warning_names_the_keys_to_change(least: int, most: int, remedy: str) ->
     """Where others say how many executors there are, those of Spark do not help."""
     stand = Stand(CLUSTER, 2, Capacity(least, most, 0.2, 0.8))
     stand.watch.submitted("c-0")
-    (said,) = stand.look(INTERRUPT_SECONDS)
-    assert said.endswith(f"one for each task; {remedy}")
+    (messages,) = stand.look(INTERRUPT_SECONDS)
+    assert messages.endswith(f"one for each task; {remedy}")
 
 
 def test_cluster_without_an_executor_causes_a_warning() -> None:
@@ -112,10 +112,10 @@ def test_cluster_without_an_executor_causes_a_warning() -> None:
     stand = Stand(CLUSTER, executors=0)
     stand.context.busy = stand.context.slots = 0
     stand.watch.submitted("c-0")
-    (said,) = stand.look(INTERRUPT_SECONDS)
-    assert "spark://one:7077 has started no executor" in said
-    assert "spark.executor.memory" in said
-    assert "spark.driver.host=10.0.0.1" in said
+    (messages,) = stand.look(INTERRUPT_SECONDS)
+    assert "spark://one:7077 has started no executor" in messages
+    assert "spark.executor.memory" in messages
+    assert "spark.driver.host=10.0.0.1" in messages
 
 
 def test_free_slot_causes_no_warning() -> None:

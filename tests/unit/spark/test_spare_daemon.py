@@ -47,8 +47,8 @@ def worker(port: int) -> tuple[int, bytes]:
     with socket.create_connection(("127.0.0.1", port), TIMEOUT) as connection, connection.makefile("rb") as answers:
         pid = int.from_bytes(answers.read(4), "big")
         connection.sendall(len(SECRET).to_bytes(4, "big") + SECRET.encode())
-        said = answers.read(int.from_bytes(answers.read(4), "big"))
-        return pid, said if parent(pid) else b""
+        answer = answers.read(int.from_bytes(answers.read(4), "big"))
+        return pid, answer if parent(pid) else b""
 
 
 def parent(pid: int) -> int:
@@ -62,10 +62,10 @@ def parent(pid: int) -> int:
 def test_spare_takes_over_from_sparks_daemon() -> None:
     """Its workers get what Spark sent to the original, which waits for the end of the spare and needs no memory."""
     with closing(SpareDaemon(sys.executable, variables())) as spare, daemon(**spare.variables) as (started, port):
-        pid, said = worker(port)
+        pid, answer = worker(port)
         forked_from = parent(pid)
         spare.close()  # which is no business of a daemon's
-        assert (said, worker(port)[1]) == (b"ok", b"ok")
+        assert (answer, worker(port)[1]) == (b"ok", b"ok")
         assert Path(f"/proc/{started.pid}/comm").read_text() == "cat\n"
         assert forked_from not in (0, started.pid)
         assert parent(forked_from) == os.getpid()
@@ -80,8 +80,8 @@ def test_sparks_own_daemon_serves_without_a_spare() -> None:
     with closing(SpareDaemon(sys.executable, variables())) as other, daemon(**other.variables) as (_, first):
         for given in (spare.variables, other.variables):
             with daemon(**given) as (started, port):
-                pid, said = worker(port)
-                assert (port != first, said, parent(pid)) == (True, b"ok", started.pid)
+                pid, answer = worker(port)
+                assert (port != first, answer, parent(pid)) == (True, b"ok", started.pid)
 
 
 @pytest.mark.parametrize(

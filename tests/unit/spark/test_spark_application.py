@@ -50,7 +50,7 @@ def test_ended_spark_is_replaced_only_while_its_host_leads(monkeypatch: pytest.M
     (first,) = standby.drivers
     spark.replace(first)  # type: ignore[arg-type]
     assert eventually(lambda: len(standby.drivers) == 2, 0.2 if is_stopping else TIMEOUT) is not is_stopping
-    assert ("stop" in first.told) is not is_stopping
+    assert ("stop" in first.calls) is not is_stopping
     spark.stop()
 
 
@@ -71,13 +71,13 @@ class Standby:
 
         def __init__(self, jobs: Any) -> None:
             self.jobs = jobs
-            self.told: list[str] = []
+            self.calls: list[str] = []
             self.is_prepared = False
             self.context = Context()
 
         def prepare(self) -> None:
             """Start its JVM."""
-            self.told.append("prepare")
+            self.calls.append("prepare")
             self.is_prepared = True
 
         def await_master(self) -> None:
@@ -85,7 +85,7 @@ class Standby:
 
         def start(self, settings: dict[str, str]) -> None:
             """Start Spark in it."""
-            self.told.append("start")
+            self.calls.append("start")
             self.begun_with = settings
 
         def has_ended(self, failure: Exception) -> bool:
@@ -94,7 +94,7 @@ class Standby:
 
         def stop(self, grace: float) -> None:
             """Stop it."""
-            self.told.append("stop")
+            self.calls.append("stop")
 
 
 class Launching:
@@ -139,10 +139,10 @@ def test_start_waits_on_another_thread_for_the_prepared_jvm(monkeypatch: pytest.
     spark.prepare()
     assert eventually(lambda: bool(standby.drivers), TIMEOUT)
     spark.start()
-    assert standby.drivers[0].told == []
+    assert standby.drivers[0].calls == []
     goes_on.set()
     assert spark.wait_until_ready(TIMEOUT)
-    assert [driver.told for driver in standby.drivers] == [["prepare", "start"]]
+    assert [driver.calls for driver in standby.drivers] == [["prepare", "start"]]
     spark.stop()
 
 
@@ -151,7 +151,7 @@ def test_start_uses_the_prepared_jvm_and_may_follow_a_stop(monkeypatch: pytest.M
     """A host that leads a second time has a Spark of its own again; a JVM that has died meanwhile is of no use."""
     standby = Standby(monkeypatch)
     spark = application({"spark.master": "local[1]", "spark.ui.enabled": "false"})
-    told = []
+    calls = []
     for _ in range(2):
         spark.prepare()
         assert eventually(lambda: standby.drivers[-1].is_prepared, TIMEOUT)
@@ -159,13 +159,13 @@ def test_start_uses_the_prepared_jvm_and_may_follow_a_stop(monkeypatch: pytest.M
         spark.start()
         assert spark.wait_until_ready(TIMEOUT)
         spark.stop()
-        told += [each.told for each in standby.drivers]
+        calls += [each.calls for each in standby.drivers]
         standby.drivers.clear()
-    assert told == ([["prepare", "stop"], ["start", "stop"]] if dies else [["prepare", "start", "stop"]]) * 2
+    assert calls == ([["prepare", "stop"], ["start", "stop"]] if dies else [["prepare", "start", "stop"]]) * 2
     spark.prepare()
     assert eventually(lambda: standby.drivers[-1].is_prepared, TIMEOUT)
     spark.stop()
-    assert standby.drivers[-1].told == ["prepare", "stop"]
+    assert standby.drivers[-1].calls == ["prepare", "stop"]
 
 
 class Executors:
@@ -196,14 +196,14 @@ def test_standby_application_only_lacks_executors(
     assert spark.can_stand_by
     spark.prepare()
     assert spark.stand_by(follows)
-    assert eventually(lambda: standby.drivers[-1].told == ["prepare", "start"], TIMEOUT)
+    assert eventually(lambda: standby.drivers[-1].calls == ["prepare", "start"], TIMEOUT)
     (driver,) = standby.drivers
     assert driver.begun_with == {**follows.settings(), **NONE_YET}
     assert Executors.asked == []
     spark.start(follows)
     assert spark.wait_until_ready(TIMEOUT)
     assert Executors.asked == [ALL]
-    assert (driver.told, driver.begun_with) == (["prepare", "start", "start"], {**follows.settings(), **NONE_YET})
+    assert (driver.calls, driver.begun_with) == (["prepare", "start", "start"], {**follows.settings(), **NONE_YET})
     assert not spark.stand_by(Term("kafka/group", 8))
     spark.stop()
     assert standby.drivers == [driver]

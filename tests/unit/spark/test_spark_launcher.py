@@ -126,8 +126,8 @@ def test_launches_do_not_wait_for_each_other(launcher: SparkLauncher, spark: Spa
     ends[0]([], None)
     ends[1]([RunLoss("the host is not there").to_json()], None)
     ends[2]([], JobFailed("org.apache.spark.SparkException: Job aborted\nDriver stacktrace:\n at x"))
-    told = [spark.ended.get(timeout=TIMEOUT).reason for _ in range(3)]
-    assert told == [None, "the host is not there", "org.apache.spark.SparkException: Job aborted"]
+    reasons = [spark.ended.get(timeout=TIMEOUT).reason for _ in range(3)]
+    assert reasons == [None, "the host is not there", "org.apache.spark.SparkException: Job aborted"]
 
 
 def test_launch_cancelled_in_time_is_not_submitted(launcher: SparkLauncher, spark: Spark) -> None:

@@ -15,39 +15,39 @@ from tests.timeouts import TIMEOUT
 
 pytestmark = pytest.mark.usefixtures("restored_levels")
 
-SAID = (
+OUTPUT = (
     r'printf "\036{\"time\":12.5,\"level\":\"WARN\",\"logger\":\"org.apache.spark.A\",\"text\":\"hidden\"}\n'
     r"\036{\"time\":12.5,\"level\":\"ERROR\",\"logger\":\"org.apache.spark.A\",\"text\":\"what\\\\nwhere\\\\n\"}\n"
     r'raw\n"'
 )
 
 
-def said() -> None:
+def forward_output() -> None:
     """Read all that a process writes."""
-    with subprocess.Popen(["bash", "-c", SAID], stdout=subprocess.PIPE, stderr=subprocess.STDOUT) as process:
+    with subprocess.Popen(["bash", "-c", OUTPUT], stdout=subprocess.PIPE, stderr=subprocess.STDOUT) as process:
         read_log(process).join(TIMEOUT)
 
 
 def test_lines_of_the_jvm_are_logged(caplog: pytest.LogCaptureFixture) -> None:
     """Only errors by default; a line without a logger is logged as any process's output."""
-    said()
+    forward_output()
     assert [(each.levelname, each.name, each.getMessage()) for each in caplog.records] == [
         ("ERROR", "org.apache.spark.A", "what\nwhere"),
         ("WARNING", "stderr", "raw"),
     ]
     levels.set("org.apache.spark", "WARN")
-    said()
+    forward_output()
     assert caplog.messages[2:] == ["hidden", "what\nwhere", "raw"]
 
 
 def test_levels_of_java_loggers_are_set_in_the_jvm() -> None:
     """Not those of ours, nor that of all loggers: Spark's debug log is not what somebody means with that."""
     done = threading.Event()
-    told: list[Any] = []
+    changes: list[Any] = []
 
     def set_all(name: str, level: str) -> None:
-        told.append((name, level))
-        if len(told) == 2:
+        changes.append((name, level))
+        if len(changes) == 2:
             done.set()
 
     log4j = SimpleNamespace(
@@ -58,4 +58,4 @@ def test_levels_of_java_loggers_are_set_in_the_jvm() -> None:
     rules = {"root": "DEBUG", "org.apache.spark": "INFO", "hearth": "DEBUG", "io.netty": "TRACE"}
     JvmLevels(jvm).on_levels(rules)
     assert done.wait(TIMEOUT)
-    assert told == [("org.apache.spark", "INFO"), ("io.netty", "TRACE")]
+    assert changes == [("org.apache.spark", "INFO"), ("io.netty", "TRACE")]

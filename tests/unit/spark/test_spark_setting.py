@@ -80,9 +80,11 @@ def test_local_executors_use_the_drivers_class_archive(monkeypatch: pytest.Monke
 )
 def test_unencrypted_tokens_cause_a_warning(keys: dict[str, str], is_exposed: bool) -> None:
     """The holder of a token receives the passwords of its connector."""
-    said = exposure(spark_settings({"spark.master": "spark://m:7077", "spark.driver.host": "127.0.0.1", **keys}))
-    assert (said is not None) is is_exposed
-    assert said is None or ("spark.authenticate=true" in said and "spark.network.crypto.enabled=true" in said)
+    warnings = exposure(spark_settings({"spark.master": "spark://m:7077", "spark.driver.host": "127.0.0.1", **keys}))
+    assert (warnings is not None) is is_exposed
+    assert warnings is None or (
+        "spark.authenticate=true" in warnings and "spark.network.crypto.enabled=true" in warnings
+    )
 
 
 def test_spark_records_a_running_task_at_once() -> None:

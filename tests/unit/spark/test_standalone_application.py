@@ -19,7 +19,7 @@ class Application(StandaloneApplication):
         self._id, self._term = "own", OWN
         self._states = list(states)
         self.is_over = threading.Event()
-        self.told: list[str] = []
+        self.events: list[str] = []
 
     def _asked(self) -> MasterState | None:
         if len(self._states) == 1:
@@ -30,12 +30,12 @@ class Application(StandaloneApplication):
         return True
 
     def _end(self, application: str) -> None:
-        self.told.append(application)
+        self.events.append(application)
 
     def seen(self) -> list[str]:
         """Return the reactions to all states."""
-        self.watch(lambda: self.told.append("away"), lambda: self.told.append("forgotten"), self.is_over)
-        return self.told
+        self.watch(lambda: self.events.append("away"), lambda: self.events.append("forgotten"), self.is_over)
+        return self.events
 
     def met(self) -> int:
         """Return how often a master that was away was met."""

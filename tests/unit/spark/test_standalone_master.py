@@ -15,11 +15,11 @@ MISMATCH = "javax.security.sasl.SaslException: DIGEST-MD5: digest response forma
 @pytest.mark.parametrize("refusal", [DEMAND, STRICT_DEMAND])
 def test_missing_secret_is_an_error(refusal: str) -> None:
     """All three keys are named."""
-    said = _without_secret(refusal)
-    assert said is not None
-    assert "spark.authenticate=true" in said
-    assert "spark.network.crypto.enabled=true" in said
-    assert "spark.authenticate.secret" in said
+    message = _without_secret(refusal)
+    assert message is not None
+    assert "spark.authenticate=true" in message
+    assert "spark.network.crypto.enabled=true" in message
+    assert "spark.authenticate.secret" in message
 
 
 @pytest.mark.parametrize("refusal", [None, CONFUSION])
@@ -29,7 +29,7 @@ def test_open_cluster_is_accepted(refusal: str | None) -> None:
 
 
 @pytest.mark.parametrize(
-    ("refusal", "encrypts", "said"),
+    ("refusal", "encrypts", "message"),
     [
         (None, True, None),
         ("java.util.concurrent.TimeoutException: Timeout waiting for task.", True, None),
@@ -40,7 +40,7 @@ def test_open_cluster_is_accepted(refusal: str | None) -> None:
         ("java.io.IOException: Connection reset", True, "has another secret"),
     ],
 )
-def test_refusal_of_a_secret_names_the_difference(refusal: str | None, encrypts: bool, said: str | None) -> None:
+def test_refusal_of_a_secret_names_the_difference(refusal: str | None, encrypts: bool, message: str | None) -> None:
     """It may be the secret, or that the other side has none, or that it does not encrypt."""
     found = _with_secret(refusal, {ENCRYPT: str(encrypts).lower()})
-    assert (found is None) if said is None else (found is not None and said in found)
+    assert (found is None) if message is None else (found is not None and message in found)

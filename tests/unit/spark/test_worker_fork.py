@@ -45,9 +45,9 @@ def daemon(before: str = "", **more: str) -> Iterator[tuple[subprocess.Popen[byt
             started.stdin.close()
 
 
-def connected(said: bytes) -> socket.socket:
+def connected(sent: bytes) -> socket.socket:
     """Connect as Spark does."""
-    return socket.create_connection(("127.0.0.1", int.from_bytes(said, "big")), WAIT)
+    return socket.create_connection(("127.0.0.1", int.from_bytes(sent, "big")), WAIT)
 
 
 def number(connection: socket.socket) -> int:
@@ -67,7 +67,7 @@ def ends(pid: int) -> bool:
 
 def test_worker_is_announced_before_it_checks_the_secret() -> None:
     """What follows the secret at once is the worker's to read."""
-    with daemon() as (_, said), connected(said) as connection:
+    with daemon() as (_, sent), connected(sent) as connection:
         pid = number(connection)
         assert connection.recv(6, socket.MSG_WAITALL) == b"\0\0\0\2ok"
         show(connection)
@@ -79,19 +79,19 @@ def test_worker_is_announced_before_it_checks_the_secret() -> None:
 @pytest.mark.parametrize("secret", ["what Spark shows its workerz", "", "w"])
 def test_peer_without_the_secret_gets_no_worker(secret: str) -> None:
     """He has heard a number and two letters."""
-    with daemon() as (_, said), connected(said) as stranger:
+    with daemon() as (_, sent), connected(sent) as stranger:
         pid = number(stranger)
         show(stranger, secret)
         stranger.sendall(b"a task")
         stranger.shutdown(socket.SHUT_WR)
         assert ends(pid)
-        with connected(said) as connection:
+        with connected(sent) as connection:
             assert number(connection) not in (0, pid)
 
 
 def test_only_the_named_worker_is_killed() -> None:
     """An unknown process id is ignored."""
-    with daemon() as (started, said), connected(said) as first, connected(said) as second:
+    with daemon() as (started, sent), connected(sent) as first, connected(sent) as second:
         pids = number(first), number(second)
         show(second)
         assert started.stdin is not None
@@ -106,7 +106,7 @@ def test_only_the_named_worker_is_killed() -> None:
 
 def test_workers_end_with_spark() -> None:
     """Whatever they do: those that wait for the secret as well."""
-    with daemon() as (started, said), connected(said) as first, connected(said) as second:
+    with daemon() as (started, sent), connected(sent) as first, connected(sent) as second:
         pids = number(first), number(second)
         show(first)
     assert started.wait(WAIT) == 0
@@ -125,11 +125,11 @@ def none():
     return fork()
 os.fork = none
 """
-    with daemon(lacking) as (_, said):
-        with connected(said) as refused:
+    with daemon(lacking) as (_, sent):
+        with connected(sent) as refused:
             assert number(refused) < 0
             assert refused.recv(1) == b""
-        with connected(said) as connection:
+        with connected(sent) as connection:
             assert number(connection) > 0
 
 
@@ -137,9 +137,9 @@ def test_unix_socket_needs_no_secret() -> None:
     """The rights to the file say who may; it goes with the daemon."""
     with TemporaryDirectory() as folder:  # of a short name: that of a socket has a limit
         own = {"PYTHON_UNIX_DOMAIN_ENABLED": "true", "PYTHON_WORKER_FACTORY_SOCK_DIR": folder}
-        with daemon(**own) as (started, said), socket.socket(socket.AF_UNIX) as connection:
+        with daemon(**own) as (started, sent), socket.socket(socket.AF_UNIX) as connection:
             assert started.stdout is not None
-            connection.connect(started.stdout.read(int.from_bytes(said, "big")))
+            connection.connect(started.stdout.read(int.from_bytes(sent, "big")))
             pid = number(connection)
             connection.sendall(b"a task")
             assert connection.recv(100) == f"{pid} True a task".encode()

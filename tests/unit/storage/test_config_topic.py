@@ -30,23 +30,23 @@ class Heard(ConfigListener):
     """Records notifications."""
 
     def __init__(self) -> None:
-        self.told: list[Any] = []
+        self.changes: list[Any] = []
 
     def on_change(self, connector: str) -> None:
         """Record it."""
-        self.told.append(connector)
+        self.changes.append(connector)
 
     def on_restart(self, request: RestartRequest) -> None:
         """Record it."""
-        self.told.append(request)
+        self.changes.append(request)
 
     def on_session_key(self, key: SessionKey) -> None:
         """Record it."""
-        self.told.append(key)
+        self.changes.append(key)
 
     def on_logger_level(self, namespace: str, level: str) -> None:
         """Record it."""
-        self.told.append((namespace, level))
+        self.changes.append((namespace, level))
 
 
 class Topic:
@@ -156,7 +156,7 @@ def test_the_newer_field_of_a_target_takes_precedence(topic: Topic, value: objec
 def test_a_target_before_its_connector_takes_effect(topic: Topic) -> None:
     """Without a notification; a deleted target means STARTED."""
     topic.take("target-state-c", target_value(TargetState.STOPPED))
-    assert topic.heard.told == []
+    assert topic.heard.changes == []
     topic.take("connector-c", config_value({}))
     entry = topic.entry()
     assert entry is not None
@@ -165,7 +165,7 @@ def test_a_target_before_its_connector_takes_effect(topic: Topic) -> None:
     entry = topic.entry()
     assert entry is not None
     assert entry.target is TargetState.STARTED
-    assert topic.heard.told == ["c"]
+    assert topic.heard.changes == ["c"]
 
 
 def test_names_with_hyphens_and_key_prefixes_are_distinguished(topic: Topic) -> None:
@@ -210,10 +210,10 @@ def test_an_invalid_record_is_logged_and_skipped(
     """The earlier content remains, and there is no notification."""
     topic.take("connector-c", config_value({"a": "1"}))
     before = topic.entry()
-    topic.heard.told.clear()
+    topic.heard.changes.clear()
     topic.take(key, value)
     assert topic.entry() == before
-    assert topic.heard.told == []
+    assert topic.heard.changes == []
     assert "Ignoring record 1 of topic configs" in caplog.text
     topic.take("connector-c", config_value({"a": "2"}))
     assert topic.entry() != before
@@ -225,14 +225,14 @@ def test_reading_the_history_sends_no_notifications() -> None:
     topic.take("connector-c", config_value({}))
     topic.take("restart-connector-c", restart_value(RestartRequest("c")))
     topic.take("logger-cluster-x", level_value("DEBUG"))
-    assert topic.heard.told == []
+    assert topic.heard.changes == []
     assert topic.entry() is not None
     topic.store.start()
     topic.take("restart-connector-c", restart_value(RestartRequest("c", only_failed=True)))
     topic.take("logger-cluster-x", level_value("INFO"))
     key = SessionKey(b"12345", "HmacSHA256", 7)
     topic.take("session-key", session_key_value(key))
-    assert topic.heard.told == [RestartRequest("c", only_failed=True), ("x", "INFO"), key]
+    assert topic.heard.changes == [RestartRequest("c", only_failed=True), ("x", "INFO"), key]
     assert topic.store.snapshot().session_key == key
 
 
@@ -292,7 +292,7 @@ def written(topic: Topic, key: str, value: Any) -> tuple[str, bytes]:
         return "commit", commit_value(len(entry.tasks))
     if key.startswith("tasks-fencing-"):
         return "tasks-fencing", task_count_value(state.task_counts[key.removeprefix("tasks-fencing-")])
-    told = topic.heard.told[-1]
-    if isinstance(told, RestartRequest):
-        return "restart", restart_value(told)
-    return ("session-key", session_key_value(told)) if key == "session-key" else ("logger", level_value(told[1]))
+    change = topic.heard.changes[-1]
+    if isinstance(change, RestartRequest):
+        return "restart", restart_value(change)
+    return ("session-key", session_key_value(change)) if key == "session-key" else ("logger", level_value(change[1]))

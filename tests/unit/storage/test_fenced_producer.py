@@ -199,7 +199,7 @@ def test_an_interrupted_write_is_not_reported_as_done(
 ) -> None:
     """Neither to the writing thread nor to those waiting for it; the next write works as usual."""
     is_under_way, may_end = threading.Event(), threading.Event()
-    told: list[BaseException] = []
+    errors: list[BaseException] = []
     interruptions = iter([MemoryError(), MemoryError()])
     commit = ScriptedProducer.commit_transaction
 
@@ -214,7 +214,7 @@ def test_an_interrupted_write_is_not_reported_as_done(
         try:
             producer.write([RECORD])
         except (MemoryError, RetriableError) as error:
-            told.append(error)
+            errors.append(error)
 
     monkeypatch.setattr(ScriptedProducer, "commit_transaction", interrupted)
     first, *others = (threading.Thread(target=write) for _ in range(3))
@@ -227,8 +227,8 @@ def test_an_interrupted_write_is_not_reported_as_done(
     may_end.set()
     for thread in (first, *others):
         thread.join()
-    assert [type(error) for error in told].count(MemoryError) == 2
-    assert len(told) == 3
+    assert [type(error) for error in errors].count(MemoryError) == 2
+    assert len(errors) == 3
     assert producer.write([RECORD])
 
 

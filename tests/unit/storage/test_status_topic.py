@@ -103,8 +103,8 @@ def test_reading_own_writes_changes_nothing(topic: Topic, is_read_first: bool) -
     topic.store.put_connector(status(State.RUNNING))
     topic.store.put_connector(status(State.PAUSED))
     for _ in range(2):
-        record, tell = topic.write_first()
-        acts = (partial(topic.store.take, record), tell)
+        record, notify = topic.write_first()
+        acts = (partial(topic.store.take, record), notify)
         for act in acts if is_read_first else reversed(acts):
             act()
             assert topic.store.connector("c") == status(State.PAUSED)
@@ -113,17 +113,17 @@ def test_reading_own_writes_changes_nothing(topic: Topic, is_read_first: bool) -
 
 def test_a_record_after_the_last_own_write_takes_effect(topic: Topic) -> None:
     """Whether it is read before or after the delivery report of the own write."""
-    for is_told_first in (True, False):
+    for is_notified_first in (True, False):
         topic.store.put_connector(status(State.RUNNING))
-        own, tell = topic.write_first()
+        own, notify = topic.write_first()
         other = topic.write("status-connector-c", status_value(status(State.PAUSED, "other:1", 2)))
-        if is_told_first:
-            tell()
+        if is_notified_first:
+            notify()
         topic.store.take(own)
         topic.store.take(other)
-        if not is_told_first:
+        if not is_notified_first:
             assert topic.store.connector("c") == status(State.RUNNING)
-            tell()
+            notify()
         assert topic.store.connector("c") == status(State.PAUSED, "other:1", 2)
 
 
@@ -131,9 +131,9 @@ def test_a_record_before_the_last_own_write_is_ignored(topic: Topic) -> None:
     """It is read later, but is older."""
     other = topic.write("status-connector-c", status_value(status(State.PAUSED, "other:1", 1)))
     topic.store.put_connector(status(State.RUNNING))
-    own, tell = topic.write_first()
+    own, notify = topic.write_first()
     topic.store.take(other)
-    tell()
+    notify()
     topic.store.take(own)
     assert topic.store.connector("c") == status(State.RUNNING)
 
@@ -172,8 +172,8 @@ def test_an_outdated_unassigned_does_not_override_a_running_task(topic: Topic) -
 def test_the_leader_rewrites_a_status_overwritten_by_an_earlier_one(topic: Topic) -> None:
     """A suspended leader resumes and has not noticed its loss of leadership."""
     topic.store.put_task(TaskStatus("c", 0, State.RUNNING, "me:1", 5))
-    own, tell = topic.write_first()
-    tell()
+    own, notify = topic.write_first()
+    notify()
     topic.store.take(own)
     late = TaskStatus("c", 0, State.FAILED, "old:1", 4)
     topic.store.take(topic.write("status-task-c-0", status_value(late)))

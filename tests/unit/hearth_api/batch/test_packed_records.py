@@ -59,7 +59,7 @@ def sent(packed: Sequence[Batch]) -> Sequence[Batch]:
     return PackedRecords.of_batches(kinds, records)
 
 
-def told(batches: Sequence[Batch]) -> Any:
+def described(batches: Sequence[Batch]) -> Any:
     """Return everything that batches hold."""
     return [
         (
@@ -75,9 +75,9 @@ def test_packed_records_are_the_batches_of_their_kinds(records: list[SourceRecor
     """Including nested values, nulls and logical types, and after serialization."""
     batches, packed = records_by_kind(records), packed_by_kind(records)
     assert isinstance(packed, PackedRecords) == (len(batches) > 1)
-    assert told(packed) == told(batches)
+    assert described(packed) == described(batches)
     if len(batches) > 1:
-        assert told(sent(packed)) == told(batches)
+        assert described(sent(packed)) == described(batches)
 
 
 @given(polls(), st.lists(st.integers(0, 8), max_size=3))
@@ -88,8 +88,8 @@ def test_joined_polls_are_one(records: list[SourceRecord], cuts: list[int]) -> N
     packed = [each for each in polled if isinstance(each, PackedRecords)]
     if packed and len(packed) == len(polled):
         joined = PackedRecords.join(packed)
-        assert told(joined) == told(records_by_kind(records))
-        assert told(sent(joined)) == told(joined)
+        assert described(joined) == described(records_by_kind(records))
+        assert described(sent(joined)) == described(joined)
 
 
 @given(polls())
@@ -136,13 +136,13 @@ def test_unpackable_records_are_handled_as_batches(schema: Schema | None, value:
     """A schemaless value becomes a batch, and one that does not fit its schema raises."""
     records = [of(STRING_SCHEMA, "x"), of(schema, value, "u")]
     try:
-        expected: Any = told(records_by_kind(records))
+        expected: Any = described(records_by_kind(records))
     except DataError as error:
         expected = str(error)
     try:
         found: Any = packed_by_kind(records)
         assert not isinstance(found, PackedRecords)
-        found = told(found)
+        found = described(found)
     except DataError as error:
         found = str(error)
     assert found == expected
@@ -166,7 +166,7 @@ def test_few_kinds_headers_and_subclasses_are_not_packed() -> None:
     ):
         packed = packed_by_kind(records)
         assert not isinstance(packed, PackedRecords)
-        assert told(packed) == told(records_by_kind(records))
+        assert described(packed) == described(records_by_kind(records))
 
 
 @given(schemas(2).flatmap(lambda schema: st.tuples(st.just(schema), values(schema))), st.data())

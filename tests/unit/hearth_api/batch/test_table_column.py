@@ -127,25 +127,25 @@ def test_a_table_comes_back(data: st.DataObject) -> None:
         raise
     table.validate(full=True)
     back, column = struct_of_table(table, None)
-    assert repr(told(column_to_values(back, column))) == repr(told(rows))  # repr, since NaN != NaN
+    assert repr(with_defaults(column_to_values(back, column))) == repr(with_defaults(rows))  # repr, since NaN != NaN
     again = table_of(back, column)
     assert repr(again.to_pylist()) == repr(table.to_pylist())
     assert again.schema == table.schema
 
 
-def told(value: Any) -> Any:
+def with_defaults(value: Any) -> Any:
     """Return a value with dicts for structs, and defaults for nulls only in required fields."""
     if isinstance(value, Struct):
         pairs = zip(value.schema.fields, value.raw_values())
         return {
-            field.name: told(field.schema.default if each is None and not field.schema.optional else each)
+            field.name: with_defaults(field.schema.default if each is None and not field.schema.optional else each)
             for field, each in pairs
         }
     if isinstance(value, (dt.datetime, dt.time)):
         return value.replace(fold=0)
     if isinstance(value, dict):
-        return {told(key): told(each) for key, each in value.items()}
-    return [*map(told, value)] if isinstance(value, list) else value
+        return {with_defaults(key): with_defaults(each) for key, each in value.items()}
+    return [*map(with_defaults, value)] if isinstance(value, list) else value
 
 
 def test_value_other_than_a_struct_is_the_only_column() -> None:

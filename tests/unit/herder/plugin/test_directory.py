@@ -170,8 +170,8 @@ def test_a_scan_reports_the_classes_whose_plugins_changed(tmp_path: Path, caplog
         bundles.directory.look()
         bundles.directory.look()
     assert bundles.changed == [{"a.OtherConnector"}, {"a.OtherConnector", "a.DemoConnector"}]
-    told = [record.getMessage().replace(str(bundles.folder), "") for record in caplog.records]
-    assert told == [
+    messages = [record.getMessage().replace(str(bundles.folder), "") for record in caplog.records]
+    assert messages == [
         "/two.whl: found demo 1.0",
         "/one.whl: demo 1.0 was removed; running plugins stay",
         "/two.whl: demo 1.0 was removed; running plugins stay",

@@ -63,7 +63,7 @@ class Vault:
             "config.providers.env.class": ENV,
         }
 
-    def said(self) -> list[str]:
+    def events(self) -> list[str]:
         """Return the first word of each line of the journal."""
         return [line.split()[0] for line in self.journal.read_text().splitlines()]
 
@@ -96,7 +96,7 @@ def test_a_provider_of_a_bundle_runs_in_its_own_process(vault: Vault, monkeypatc
         variables.resolve(config)
     assert variables.resolve(config).config["a"] == "t/p/k-${vault:p:none}"
     variables.close()
-    assert vault.said() == ["configured", "configured", "closed"]
+    assert vault.events() == ["configured", "configured", "closed"]
 
 
 def test_providers_that_fail_to_start_are_reported(vault: Vault) -> None:

@@ -115,19 +115,19 @@ class Listener:
     """Records a connector's notifications."""
 
     def __init__(self) -> None:
-        self.said: queue.Queue[str] = queue.Queue()
+        self.events: queue.Queue[str] = queue.Queue()
 
     def on_task_reconfiguration(self) -> None:
         """Record the request."""
-        self.said.put("reconfiguration")
+        self.events.put("reconfiguration")
 
     def on_error(self, trace: str) -> None:
         """Record the error."""
-        self.said.put(trace)
+        self.events.put(trace)
 
     def on_loss(self) -> None:
         """Record the loss."""
-        self.said.put("loss")
+        self.events.put("loss")
 
     def read_offsets(self, partitions: list[dict[str, Any]]) -> list[dict[str, Any] | None]:
         """Return no offsets."""
@@ -235,9 +235,9 @@ def test_notifications_reach_the_listener_of_their_instance(moody: Moody) -> Non
     moody.start("a", {"ask": "yes"}, listeners["a"])
     moody.start("b", {"complain": "no disk"}, listeners["b"])
     moody.start("c", listener=listeners["c"])
-    assert listeners["a"].said.get(timeout=TIMEOUT) == "reconfiguration"
-    assert "no disk" in listeners["b"].said.get(timeout=TIMEOUT)
-    assert all(each.said.empty() for each in listeners.values())
+    assert listeners["a"].events.get(timeout=TIMEOUT) == "reconfiguration"
+    assert "no disk" in listeners["b"].events.get(timeout=TIMEOUT)
+    assert all(each.events.empty() for each in listeners.values())
 
 
 def test_printed_lines_are_labelled_with_their_instance(moody: Moody, log: Log) -> None:
@@ -247,9 +247,9 @@ def test_printed_lines_are_labelled_with_their_instance(moody: Moody, log: Log) 
         with about(f"{name}|worker"):
             taken.end()
     for name in "ab":
-        told = {(f"{name}|worker", f"{deed} of {name}") for deed in ("start", "watch", "stop")}
-        told.add((f"{name}|worker", "ZeroDivisionError: division by zero"))
-        assert eventually(partial(told_in, log, told), TIMEOUT)
+        lines = {(f"{name}|worker", f"{deed} of {name}") for deed in ("start", "watch", "stop")}
+        lines.add((f"{name}|worker", "ZeroDivisionError: division by zero"))
+        assert eventually(partial(are_in, log, lines), TIMEOUT)
 
 
 def test_an_ended_instance_leaves_nothing(moody: Moody, log: Log) -> None:
@@ -284,10 +284,10 @@ def test_an_instance_that_raises_gets_its_own_process_next_time(moody: Moody, ca
         moody.lives(moody.start("bad", {call: "raise"}))
     assert moody.lives(neighbour)["pid"] == moody.lives(moody.start("b"))["pid"] == here
     assert moody.lives(moody.start("bad"))["pid"] != here
-    assert listener.said.empty()
-    told = [text for _, text in log.lines]
-    assert "the connector runs in its own process from now on: it raised an error" in told
-    assert not [each for each in told if "does not work today" in each]
+    assert listener.events.empty()
+    lines = [text for _, text in log.lines]
+    assert "the connector runs in its own process from now on: it raised an error" in lines
+    assert not [each for each in lines if "does not work today" in each]
 
 
 @pytest.mark.parametrize("call", ["start", "task_configs"])
@@ -300,7 +300,7 @@ def test_an_instance_that_hangs_is_moved_and_other_tenants_continue(moody: Moody
         moody.lives(moody.start("bad", {call: "hang"}, seconds=3.0))
     assert moody.lives(neighbour)["pid"] == here
     assert moody.lives(moody.start("b"))["pid"] != here
-    assert listener.said.empty()
+    assert listener.events.empty()
     neighbour.end()
     assert eventually(lambda: not is_there(int(here)), TIMEOUT)
 
@@ -313,7 +313,7 @@ def test_tenants_lose_their_instances_when_one_ends_the_process(moody: Moody, ca
     says = "exited with 7" if deed == "exit" else "killed by signal 9"
     with pytest.raises(PluginError, match=says):
         moody.lives(moody.start("bad", {call: deed}))
-    assert listener.said.get(timeout=TIMEOUT) == "loss"
+    assert listener.events.get(timeout=TIMEOUT) == "loss"
     assert not neighbour.is_alive
     neighbour.close()
     again, other = moody.start("a"), moody.start("b")
@@ -329,13 +329,13 @@ def test_repeated_unexplained_ends_give_every_tenant_its_own_process(moody: Mood
         for name, listener in listeners.items():
             moody.start(name, {"start": "later"} if name == "bad" else {}, listener)
         for listener in listeners.values():
-            assert listener.said.get(timeout=TIMEOUT) == "loss"
+            assert listener.events.get(timeout=TIMEOUT) == "loss"
     listeners = {name: Listener() for name in ("a", "bad")}
     good = moody.start("a", listener=listeners["a"])
     moody.start("bad", {"start": "later"}, listeners["bad"])
-    assert "exited with 7" in listeners["bad"].said.get(timeout=TIMEOUT)
+    assert "exited with 7" in listeners["bad"].events.get(timeout=TIMEOUT)
     assert moody.lives(good)["name"] == "a"
-    assert listeners["a"].said.empty()
+    assert listeners["a"].events.empty()
 
 
 def test_a_call_blocked_by_another_tenant_is_repeated(
@@ -358,7 +358,7 @@ def test_a_call_blocked_by_another_tenant_is_repeated(
     blocking.start()
     assert eventually(gate.exists, TIMEOUT)
     assert moody.lives(victim)["pid"] != here
-    assert silent.said.get(timeout=TIMEOUT) == "loss"
+    assert silent.events.get(timeout=TIMEOUT) == "loss"
     assert "did not report its threads" in str(failed.get(timeout=TIMEOUT).trace)  # type: ignore[attr-defined]
     blocking.join()
 
@@ -372,7 +372,7 @@ def test_a_tenant_that_prints_without_end_does_not_block_others(moody: Moody, lo
     for name in "bcd":
         assert moody.lives(moody.start(name))["name"] == name
         assert moody.lives(neighbour)["name"] == "a"
-        assert eventually(partial(told_in, log, {(f"{name}|worker", f"start of {name}")}), TIMEOUT)
+        assert eventually(partial(are_in, log, {(f"{name}|worker", f"start of {name}")}), TIMEOUT)
     assert talking.is_alive()
     moody.pool.close()
     talking.join()
@@ -445,7 +445,7 @@ def test_a_connector_in_its_own_process_runs_on_the_main_thread(moody: Moody) ->
     lives = moody.lives(taken)
     assert lives["thread"] == "MainThread"
     os.kill(int(lives["pid"]), signal.SIGKILL)
-    assert "killed by signal 9" in listener.said.get(timeout=TIMEOUT)
+    assert "killed by signal 9" in listener.events.get(timeout=TIMEOUT)
 
 
 def test_the_time_limit_of_an_answer_is_that_of_the_request() -> None:
@@ -465,7 +465,7 @@ def silently(act: Callable[..., object], *arguments: object) -> None:
         act(*arguments)
 
 
-def told_in(log: Log, lines: set[tuple[str, str]]) -> bool:
+def are_in(log: Log, lines: set[tuple[str, str]]) -> bool:
     """Return whether all lines were logged."""
     return lines <= set(log.lines)
 

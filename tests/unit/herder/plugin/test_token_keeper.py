@@ -84,18 +84,18 @@ def test_an_unused_token_is_not_renewed(provider: Provider, keeper: TokenKeeper)
 
 def test_an_unused_provider_is_released(provider: Provider) -> None:
     """With its thread, once its last token has expired; a later request reopens it."""
-    said: list[str] = []
-    keeper = TokenKeeper("the provider", provider, let_go=lambda: said.append("let go"), idle=0.1)
+    events: list[str] = []
+    keeper = TokenKeeper("the provider", provider, let_go=lambda: events.append("let go"), idle=0.1)
     provider.seconds = 0.3
     before = threading.active_count()
     assert keeper.token().value == "token 1"
     time.sleep(0.2)
-    assert said == []
-    assert eventually(lambda: said == ["let go"] and threading.active_count() <= before, TIMEOUT)
+    assert events == []
+    assert eventually(lambda: events == ["let go"] and threading.active_count() <= before, TIMEOUT)
     assert keeper.token().value == "token 2"
     keeper.close()
     assert eventually(lambda: threading.active_count() <= before, TIMEOUT)
-    assert said == ["let go"]
+    assert events == ["let go"]
 
 
 def test_a_failing_provider_is_called_again(

@@ -66,7 +66,7 @@ class Vault:
         """Return a token source."""
         return TokenSource(name, {"journal": str(self.journal), **options}, {"sasl.oauthbearer.scope": "all"}).text()
 
-    def said(self) -> list[str]:
+    def events(self) -> list[str]:
         """Return the first word of each line of the journal."""
         return [line.split()[0] for line in self.journal.read_text().splitlines()]
 
@@ -88,12 +88,12 @@ def test_a_provider_of_a_bundle_runs_in_its_own_process(vault: Vault) -> None:
 
     def is_asked_again() -> bool:
         vault.providers.token(source)
-        return vault.said().count("asked") >= 3
+        return vault.events().count("asked") >= 3
 
     assert eventually(is_asked_again, TIMEOUT)
-    assert vault.said().count("configured") == 1
+    assert vault.events().count("configured") == 1
     vault.providers.close()
-    assert vault.said()[-1] == "closed"
+    assert vault.events()[-1] == "closed"
     with pytest.raises(ConnectError, match="the host is stopping"):
         vault.providers.token(source)
 
@@ -105,18 +105,18 @@ def test_a_process_that_ended_is_restarted(vault: Vault) -> None:
     os.kill(int(vault.journal.read_text().split()[1]), signal.SIGKILL)
     time.sleep(0.5)  # until the token has expired
 
-    told: list[str] = []
+    errors: list[str] = []
 
     def gives() -> bool:
         try:
             return vault.providers.token(source).value == "k/all"
         except ConnectError as error:
-            told.append(str(error))
+            errors.append(str(error))
             return False
 
     assert eventually(gives, TIMEOUT)
-    assert all("killed by signal 9" in text for text in told)
-    assert vault.said().count("configured") == 2
+    assert all("killed by signal 9" in text for text in errors)
+    assert vault.events().count("configured") == 2
 
 
 def test_an_error_of_a_provider_is_raised(vault: Vault, caplog: pytest.LogCaptureFixture) -> None:

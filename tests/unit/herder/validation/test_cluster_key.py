@@ -31,11 +31,11 @@ def unasked(boundaries: bool) -> str | None:
 
 
 def complaints(
-    config: Mapping[str, str], told: Callable[[bool], str | None] = unasked, support: str = "enabled"
+    config: Mapping[str, str], support_of: Callable[[bool], str | None] = unasked, support: str = "enabled"
 ) -> dict[str, list[str]]:
     """Return the errors of a source's values."""
     values = SourceConnectorConfig.definition().validate_all({"name": "n", "connector.class": SOURCE, **config})
-    check_cluster_keys(worker(support), plugin(SOURCE, PluginType.SOURCE, "Source"), config, values, told)
+    check_cluster_keys(worker(support), plugin(SOURCE, PluginType.SOURCE, "Source"), config, values, support_of)
     return {name: value.error_messages for name, value in values.items() if value.error_messages}
 
 
@@ -49,16 +49,16 @@ def test_exactly_once_methods_are_called_only_if_necessary() -> None:
 
 
 @pytest.mark.parametrize(
-    ("told", "message"),
+    ("support_of", "message"),
     [
         (None, "The connector does not implement the API required for preflight validation"),
         ("UNSUPPORTED", "The connector does not support exactly-once semantics with the provided configuration."),
         ("perhaps", "An unexpected error occurred during validation: Unexpected value returned from"),
     ],
 )
-def test_a_connector_without_required_support_is_rejected(told: str | None, message: str) -> None:
+def test_a_connector_without_required_support_is_rejected(support_of: str | None, message: str) -> None:
     """Whatever else it returns."""
-    (found,) = complaints({SUPPORT: "required"}, lambda boundaries: told)[SUPPORT]
+    (found,) = complaints({SUPPORT: "required"}, lambda boundaries: support_of)[SUPPORT]
     assert found.startswith(message)
 
 
@@ -72,15 +72,15 @@ def test_a_cluster_without_exactly_once_reports_it_beside_the_connectors_answer(
 
 
 @pytest.mark.parametrize(
-    ("told", "message"),
+    ("support_of", "message"),
     [
         (None, "This connector has returned a null value from its canDefineTransactionBoundaries method"),
         ("UNSUPPORTED", "The connector does not support connector-defined transaction boundaries"),
     ],
 )
-def test_boundaries_are_for_connectors_that_define_them(told: str | None, message: str) -> None:
+def test_boundaries_are_for_connectors_that_define_them(support_of: str | None, message: str) -> None:
     """Others must use another boundary."""
-    (found,) = complaints({BOUNDARY: "connector"}, lambda boundaries: told)[BOUNDARY]
+    (found,) = complaints({BOUNDARY: "connector"}, lambda boundaries: support_of)[BOUNDARY]
     assert found.startswith(message)
 
 

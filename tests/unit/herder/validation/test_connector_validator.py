@@ -217,10 +217,10 @@ def test_an_unenforceable_limit_is_rejected_with_a_remedy(
     monkeypatch.setattr(limit_probe, "_refusal", lambda limits: "allow namespaces" if limits.has_own_processes else "")
     limit_probe._known_refusal.cache_clear()
     config = {"connector.class": SOURCE, "name": "n", "topic": "t", "plugin.network": "none"}
-    with pytest.raises(ConfigError) as told:
+    with pytest.raises(ConfigError) as caught:
         validator.validate({**config, "plugin.processes": "own"})
-    assert str(told.value) == "Invalid value own for configuration plugin.processes: allow namespaces"
-    assert told.value.hint == "`hearth limits` tests each limit"
+    assert str(caught.value) == "Invalid value own for configuration plugin.processes: allow namespaces"
+    assert caught.value.hint == "`hearth limits` tests each limit"
     limit_probe._known_refusal.cache_clear()
 
 

@@ -118,9 +118,9 @@ def files(made: Authority) -> Path:
     return made.folder
 
 
-def settings(folder: Path, told: Mapping[str, str]) -> dict[str, str]:
+def settings(folder: Path, given: Mapping[str, str]) -> dict[str, str]:
     """Return settings whose files lie in a folder."""
-    own = {key: str(folder / value) if key.endswith(".location") else value for key, value in told.items()}
+    own = {key: str(folder / value) if key.endswith(".location") else value for key, value in given.items()}
     return {"security.protocol": "SSL", "bootstrap.servers": "h:9093", **own}
 
 
@@ -128,8 +128,8 @@ def settings(folder: Path, told: Mapping[str, str]) -> dict[str, str]:
 @pytest.mark.parametrize("way", ["worker", "host", "prefix", "override"])
 def test_a_mistake_is_reported_with_key_value_and_remedy(files: Path, case: str, way: str) -> None:
     """In a worker's file, with and without prefix, and in what a connector overrides; never with a password."""
-    told, key, fact, remedy = CASES[case]
-    own = settings(files, told)
+    given, key, fact, remedy = CASES[case]
+    own = settings(files, given)
     ways: dict[str, Callable[[], object]] = {
         "worker": lambda: admin_config(own),
         "host": lambda: internal_config("consumer", own, "host"),

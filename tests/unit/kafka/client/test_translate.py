@@ -89,8 +89,8 @@ def test_javas_own_value_is_taken_in_silence_by_the_real_client(client: Role, ke
 @pytest.mark.parametrize("client", list(JAVA_KEYS))
 def test_all_keys_together_make_a_real_client(client: Role) -> None:
     """The translated keys do not contradict each other."""
-    told = {key for each, key in clients_keys(with_default=True) if each == client}
-    java = {key: value(client, key) for key in sorted(told - {"transactional.id", "sasl.mechanism"})}
+    names = {key for each, key in clients_keys(with_default=True) if each == client}
+    java = {key: value(client, key) for key in sorted(names - {"transactional.id", "sasl.mechanism"})}
     create(client, translate(client, java).config)
 
 
@@ -214,5 +214,5 @@ def test_transaction_bounds_the_time_of_a_delivery() -> None:
     result = translate("producer", java)
     assert (result.warnings, "message.timeout.ms" in result.config) == ([], False)
     create("producer", result.config)
-    told = translate("producer", java, {"delivery.timeout.ms": "producer.delivery.timeout.ms"})
-    assert told.warnings == ["producer.delivery.timeout.ms: is limited by transaction.timeout.ms, 60000 is used"]
+    result = translate("producer", java, {"delivery.timeout.ms": "producer.delivery.timeout.ms"})
+    assert result.warnings == ["producer.delivery.timeout.ms: is limited by transaction.timeout.ms, 60000 is used"]

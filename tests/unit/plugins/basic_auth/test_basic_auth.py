@@ -151,8 +151,8 @@ class TestLoginConfiguration:
         """The options of Kafka's scripts come last; an entry without a name is `other`."""
         file = tmp_path / "jaas.conf"
         file.write_text("B { b.B required; }; other { o.O required; };")
-        told = f"-Djava.security.auth.login.config{option.format(file)}"
-        environment = {"JAVA_TOOL_OPTIONS": "-Djava.security.auth.login.config=/nowhere", "KAFKA_OPTS": told}
+        argument = f"-Djava.security.auth.login.config{option.format(file)}"
+        environment = {"JAVA_TOOL_OPTIONS": "-Djava.security.auth.login.config=/nowhere", "KAFKA_OPTS": argument}
         assert login_entries("B", environment) == [LoginEntry("b.B", "required")]
         assert login_entries("KafkaConnect", environment) == [LoginEntry("o.O", "required")]
 

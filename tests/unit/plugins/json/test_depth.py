@@ -73,8 +73,8 @@ READS = [
 """Whether schemas are enabled, what is read, and the most levels for which Java reads it."""
 
 
-def told(error: BaseException) -> tuple[str, str]:
-    """Return what an error says, and its cause."""
+def message_and_cause(error: BaseException) -> tuple[str, str]:
+    """Return the messages of an error and its cause."""
     return str(error), str(error.__cause__)
 
 
@@ -107,7 +107,7 @@ def test_as_many_levels_are_read_as_by_java(enable: str, text: Callable[[int], s
             continue
         with pytest.raises(DataError) as error:
             made.to_connect_data("t", message)
-        assert told(error.value) == told(batch.errors[row]) == too_deep(READ)
+        assert message_and_cause(error.value) == message_and_cause(batch.errors[row]) == too_deep(READ)
 
 
 def lists(levels: int) -> tuple[Schema | None, Any]:
@@ -173,11 +173,11 @@ def test_as_many_levels_are_written_as_by_java(
     schema, value = made(most + 1)
     with pytest.raises(DataError) as error:
         writer.from_connect_data("t", schema, value)
-    assert told(error.value) == too_deep(WRITTEN)
+    assert message_and_cause(error.value) == too_deep(WRITTEN)
     if schema is None:
         with pytest.raises(DataError) as error:
             writer.from_connect_batch("t", None, values_to_column(None, [1, value]))
-        assert told(error.value) == too_deep(WRITTEN)
+        assert message_and_cause(error.value) == too_deep(WRITTEN)
 
 
 def test_a_list_without_schema_in_a_struct_is_looked_at_as_well() -> None:
@@ -194,7 +194,7 @@ def test_a_list_without_schema_in_a_struct_is_looked_at_as_well() -> None:
     ):
         with pytest.raises(DataError) as error:
             write()
-        assert told(error.value) == too_deep(WRITTEN)
+        assert message_and_cause(error.value) == too_deep(WRITTEN)
 
 
 PIECES = st.sampled_from(["[" * 400, "]" * 300, "[", "]", "{", "}", '"[[{"', r'"\"["', '"\\\\"', "1,", ",", ":"])

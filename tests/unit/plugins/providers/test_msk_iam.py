@@ -92,13 +92,13 @@ def signed(given: OAuthBearerToken) -> dict[str, str]:
     return {"host": url.netloc} | {key: value for key, (value,) in parse_qs(url.query).items()}
 
 
-def signature(told: Mapping[str, str], access: str, secret: str, session: str | None = None) -> str:
+def signature(query: Mapping[str, str], access: str, secret: str, session: str | None = None) -> str:
     """Recompute the signature as AWS does, at the time in the token."""
-    request = botocore.awsrequest.AWSRequest("GET", f"https://{told['host']}/", params={"Action": told["Action"]})
+    request = botocore.awsrequest.AWSRequest("GET", f"https://{query['host']}/", params={"Action": query["Action"]})
     credentials = botocore.credentials.Credentials(access, secret, session)
-    region = told["X-Amz-Credential"].split("/")[2]
+    region = query["X-Amz-Credential"].split("/")[2]
     signer = botocore.auth.SigV4QueryAuth(credentials, "kafka-cluster", region, expires=900)
-    moment = datetime.strptime(told["X-Amz-Date"], "%Y%m%dT%H%M%SZ").replace(tzinfo=timezone.utc)
+    moment = datetime.strptime(query["X-Amz-Date"], "%Y%m%dT%H%M%SZ").replace(tzinfo=timezone.utc)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(botocore.auth, "get_current_datetime", lambda *_, **__: moment.replace(tzinfo=None))
         signer.add_auth(request)
@@ -109,19 +109,19 @@ def signature(told: Mapping[str, str], access: str, secret: str, session: str | 
 def test_a_token_is_signed_with_the_credentials_that_are_found() -> None:
     """For the region of the brokers, and fifteen minutes."""
     given = token({})
-    told = signed(given)
-    assert told["host"] == "kafka.eu-west-3.amazonaws.com"
-    assert told["Action"] == "kafka-cluster:Connect"
-    assert told["X-Amz-Credential"].startswith(f"{KEYS[0]}/")
-    assert told["X-Amz-Signature"] == signature(told, *KEYS)
+    query = signed(given)
+    assert query["host"] == "kafka.eu-west-3.amazonaws.com"
+    assert query["Action"] == "kafka-cluster:Connect"
+    assert query["X-Amz-Credential"].startswith(f"{KEYS[0]}/")
+    assert query["X-Amz-Signature"] == signature(query, *KEYS)
     assert 800 < given.lifetime_ms / 1000 - time.time() <= 900
 
 
 def test_a_profile_is_used_that_is_named() -> None:
     """Before what the environment says, as in Java."""
-    told = signed(token({"awsProfileName": "other"}))
-    assert told["X-Amz-Credential"].startswith("AKIDOTHER/")
-    assert told["X-Amz-Signature"] == signature(told, "AKIDOTHER", "anders")
+    query = signed(token({"awsProfileName": "other"}))
+    assert query["X-Amz-Credential"].startswith("AKIDOTHER/")
+    assert query["X-Amz-Signature"] == signature(query, "AKIDOTHER", "anders")
 
 
 @pytest.mark.parametrize(
@@ -157,10 +157,10 @@ def test_a_role_is_taken_on(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogC
     assert asked["RoleArn"] == ROLE
     assert (asked["RoleSessionName"], asked["ExternalId"]) == ("hearth", "17")
     assert "/eu-west-1/sts/" in sts.authorization
-    told = signed(given)
-    assert told["X-Amz-Security-Token"] == "sitzung"
-    assert told["X-Amz-Signature"] == signature(told, "ASIAROLE", "rollengeheimnis", "sitzung")
-    for word in ("geheim", "rollengeheimnis", "sitzung", told["X-Amz-Signature"], given.value):
+    query = signed(given)
+    assert query["X-Amz-Security-Token"] == "sitzung"
+    assert query["X-Amz-Signature"] == signature(query, "ASIAROLE", "rollengeheimnis", "sitzung")
+    for word in ("geheim", "rollengeheimnis", "sitzung", query["X-Amz-Signature"], given.value):
         assert word not in caplog.text
 
 

@@ -95,22 +95,22 @@ def test_invalid_messages_raise_javas_error() -> None:
 
 def google_class(file: ProtoFile) -> Any:
     """Return the class of Google's library for the first message of a file."""
-    told = descriptor_pb2.FileDescriptorProto(name="all.proto", package=file.package or "", syntax="proto3")
+    descriptor = descriptor_pb2.FileDescriptorProto(name="all.proto", package=file.package or "", syntax="proto3")
     for message in file.messages:
-        _describe(message, told.message_type.add())
+        _describe(message, descriptor.message_type.add())
     pool = descriptor_pool.DescriptorPool()
-    pool.Add(told)
+    pool.Add(descriptor)
     return message_factory.GetMessageClass(pool.FindMessageTypeByName(file.messages[0].full_name))
 
 
-def _describe(message: ProtoMessage, told: Any) -> None:
-    told.name = message.name
+def _describe(message: ProtoMessage, descriptor: Any) -> None:
+    descriptor.name = message.name
     for inner in message.messages:
-        _describe(inner, told.nested_type.add())
+        _describe(inner, descriptor.nested_type.add())
     for each in message.fields:
         kind = each.kind
         assert not isinstance(kind, ProtoEnum)
-        field = told.field.add(name=each.name, number=each.number, label=3 if each.label == REPEATED else 1)
+        field = descriptor.field.add(name=each.name, number=each.number, label=3 if each.label == REPEATED else 1)
         if isinstance(kind, ProtoMessage):
             field.type, field.type_name = field.TYPE_MESSAGE, f".{kind.full_name}"
         else:
@@ -187,9 +187,9 @@ def test_an_import_that_is_not_registered_must_exist() -> None:
 def test_options_of_confluents_may_be_left_out(caplog: pytest.LogCaptureFixture) -> None:
     """According to `schema.format`; an unsupported format is logged."""
     value = Struct(DATED).put("day", dt.date(2026, 11, 23)).put("small", 3)
-    for told, is_there in (("ignore_extensions", False), ("serialized", True), ("", True)):
+    for descriptor, is_there in (("ignore_extensions", False), ("serialized", True), ("", True)):
         with serving() as server:
-            converter(server.url, schema_format=told).from_connect_data("t", DATED, value)
+            converter(server.url, schema_format=descriptor).from_connect_data("t", DATED, value)
             texts = [body["schema"] for body in server.bodies if body and "schema" in body]
             assert [("(confluent.field_meta)" in text) for text in texts] == [is_there]
     assert [record.getMessage() for record in caplog.records if "schema.format" in record.getMessage()] == [

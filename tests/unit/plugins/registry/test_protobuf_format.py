@@ -70,8 +70,8 @@ def writer(schema: Schema, **config: str) -> PayloadWriter:
 
 def reader(file: str | Schema, indexes: tuple[int, ...] = (), **config: str) -> PayloadReader:
     """Return what reads payloads of a file, or of that of a Connect schema."""
-    told = text(file, **config) if isinstance(file, Schema) else file
-    return made(**config).reader(made().parse(SchemaText(PROTOBUF, told), {}), indexes, None, None)
+    proto_text = text(file, **config) if isinstance(file, Schema) else file
+    return made(**config).reader(made().parse(SchemaText(PROTOBUF, proto_text), {}), indexes, None, None)
 
 
 def tagged(builder: SchemaBuilder, tag: int) -> Schema:
@@ -166,8 +166,8 @@ def test_enums_and_oneofs_are_written_in_their_groups() -> None:
         "s", tagged(SchemaBuilder.string().optional(), 12)
     )
     schema = struct(c=color.build(), choice_0=union.build(), z=INT32_SCHEMA).name("M").build()
-    told = text(schema)
-    assert told == (
+    proto_text = text(schema)
+    assert proto_text == (
         'syntax = "proto3";\n\nmessage M {\n  Color c = 1;\n  int32 z = 3;\n\n  oneof choice {\n    int32 i = 11;\n'
         "    string s = 12;\n  }\n\n  enum Color {\n    RED = 0;\n    BLUE = 7;\n  }\n}\n"
     )
@@ -277,8 +277,8 @@ def test_a_file_of_others_is_read_as_Java_reads_it() -> None:
     value = reads.value(payload)
     assert (value.get("kinds"), value.get("wrapped"), value.get("name")) == (["A", "A", "A"], "w", "x")
     assert reads.value(b"").get("name") is None
-    told = made(optional_for_proto2="false").reader(form, (1,), None, None)
-    assert told.value(b"").get("name") == 'no"body'
+    lenient = made(optional_for_proto2="false").reader(form, (1,), None, None)
+    assert lenient.value(b"").get("name") == 'no"body'
     with pytest.raises(PayloadError, match="Message missing required fields: id"):
         made().reader(form, (), None, None).value(b"")
 
@@ -361,11 +361,11 @@ def test_a_wrapper_is_a_scalar_in_every_position(name: str, config: dict[str, st
     assert field(schema, "named").value_schema == scalar(Tag="2")
     assert field(members, "member") == scalar(**marked, Tag="4")
 
-    told = bytes.fromhex(payload)
-    inner = b"\x0a" + varint(len(told)) + told
-    entry = b"\x0a\x01k\x12" + varint(len(told)) + told
-    data = inner + b"\x12" + varint(len(told)) + told + b"\x12\0" + b"\x1a" + varint(len(entry)) + entry
-    data += b"\x1a\x03\x0a\x01n" + b"\x22" + varint(len(told)) + told + b"\x32" + varint(len(inner)) + inner
+    message = bytes.fromhex(payload)
+    inner = b"\x0a" + varint(len(message)) + message
+    entry = b"\x0a\x01k\x12" + varint(len(message)) + message
+    data = inner + b"\x12" + varint(len(message)) + message + b"\x12\0" + b"\x1a" + varint(len(entry)) + entry
+    data += b"\x1a\x03\x0a\x01n" + b"\x22" + varint(len(message)) + message + b"\x32" + varint(len(inner)) + inner
     read = reads.value(data)
     assert (read.get("one"), read.get("many")) == (value, [value, default])
     assert read.get("named") == {"k": value, "n": default}
@@ -379,9 +379,9 @@ def test_a_wrapper_is_a_scalar_in_every_position(name: str, config: dict[str, st
 
 def test_a_wrapper_is_read_as_a_struct_if_the_key_is_set() -> None:
     """Neither at the root nor in a message is it the value in it then."""
-    told = """syntax = "proto3"; import "google/protobuf/wrappers.proto";
+    proto_text = """syntax = "proto3"; import "google/protobuf/wrappers.proto";
               message M { google.protobuf.UInt32Value one = 2; }"""
-    schema = reader(told, wrapper_for_raw_primitives="false").schema
+    schema = reader(proto_text, wrapper_for_raw_primitives="false").schema
     assert schema is not None
     value = tagged(SchemaBuilder.int64().optional().parameter(TYPE, "uint32"), 1)
     assert schema.fields[0].schema == tagged(struct(value=value).name("UInt32Value").optional(), 2)
@@ -421,11 +421,11 @@ def test_unsigned_numbers_of_32_bits_are_wrapped_as_signed_ones(type_: str, valu
     config = {"wrapper_for_nullables": "true"}
     schema = struct(a=number).build()
     assert "  google.protobuf.UInt32Value a = 1;\n" in text(schema, **config)
-    told = bytes.fromhex(payload)
+    message = bytes.fromhex(payload)
     struct_of = Struct(schema).put("a", value)
-    assert writer(schema, **config).payload(struct_of) == b"\x0a" + varint(len(told)) + told
+    assert writer(schema, **config).payload(struct_of) == b"\x0a" + varint(len(message)) + message
     columns = writer(schema, **config).payloads(values_to_column(schema, [struct_of] * 50), b"")
-    assert columns.to_pylist() == [b"\x0a" + varint(len(told)) + told] * 50
+    assert columns.to_pylist() == [b"\x0a" + varint(len(message)) + message] * 50
     assert reader(schema, (), **config).value(columns[0].as_py()).get("a") == value
 
 
@@ -466,15 +466,15 @@ def test_bytes_that_are_no_message_are_refused(payload: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "told",
+    "proto_text",
     ["{", "message", "message M {", "message M { int32 a = x; }", "message M { Gone a = 1; }", 'import "gone.proto";',
      'message M { int32 a = 1 [(confluent.field_meta) = { params: 5 }]; }', "message M {" * 500, "x = 1;" * 3,
      "message M { group G = 1 {} }", "enum E { A = z; }", "message M { int32 a = 1 "],
 )  # fmt: skip
-def test_texts_that_are_no_file_are_refused(told: str) -> None:
+def test_texts_that_are_no_file_are_refused(proto_text: str) -> None:
     """A registry may hold anything."""
     with pytest.raises(PayloadError, match=r"Protobuf schema|is not defined"):
-        reader(told)
+        reader(proto_text)
 
 
 def test_a_file_without_messages_is_refused() -> None:

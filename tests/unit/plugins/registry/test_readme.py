@@ -16,9 +16,9 @@ def test_keys_of_the_readme_exist() -> None:
 
     settings = (AvroSettings, JsonSchemaSettings, ProtobufSettings)
     known = {name for each in settings for name in each.definition().names}
-    told = [
+    documented = [
         key for row in re.findall(r"^\| (`[^|]+`) \|", README, re.MULTILINE) for key in re.findall(r"`([^`]+)`", row)
     ]
-    unknown = {key for key in told if key not in known and not re.search(r"[*…]|NAME|ssl", key)}
+    unknown = {key for key in documented if key not in known and not re.search(r"[*…]|NAME|ssl", key)}
     assert unknown == set()
-    assert len(told) > 30
+    assert len(documented) > 30

@@ -106,9 +106,9 @@ def test_a_404_without_the_registrys_code_hints_at_the_path(
     assert (caught.value.hint is None) if hint is None else re.match(f".*{hint}", str(caught.value.hint))
     converter = AvroConverter()
     converter.configure({"schema.registry.url": server.url + path}, False)
-    with pytest.raises(DataError, match="Failed to serialize Avro data from topic t:") as told:
+    with pytest.raises(DataError, match="Failed to serialize Avro data from topic t:") as failed:
         converter.from_connect_data("t", STRING_SCHEMA, "x")
-    assert (told.value.hint is None) if hint is None else re.match(f".*{hint}", str(told.value.hint))
+    assert (failed.value.hint is None) if hint is None else re.match(f".*{hint}", str(failed.value.hint))
 
 
 def test_unreachable_addresses_fail_over_to_the_next(server: RegistryServer, caplog: pytest.LogCaptureFixture) -> None:
