@@ -90,7 +90,7 @@ def compile_in_place(root: Path, packages: Iterable[str] = PACKAGES) -> list[Pat
 
 
 def compile_modules(root: Path, packages: Iterable[str], folder: Path) -> list[Path]:
-    """Compile all modules into a folder; returns what was made: nothing where one cannot be, which is told."""
+    """Compile all modules into a folder and return the files; if one fails, print why and return none."""
     if _is_unwanted():
         return []
     modules = [path.relative_to(root) for path in sources(root, packages)]

@@ -285,7 +285,7 @@ def _through(
 ) -> tuple[list[int], list[Any]]:
     """Run one record after the other through all links; returns the remaining ones with their numbers.
 
-    If a retry of a failed link succeeds, its record goes on to the next link; otherwise the record is dropped.
+    If a retry of a failed link succeeds, its record passes to the next link; otherwise the record is dropped.
     """
     rows: list[int] = []
     left: list[Any] = []

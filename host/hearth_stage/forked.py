@@ -15,7 +15,7 @@ ITS_END = 0
 
 
 def die_with(lifeline: int) -> None:
-    """Ask Linux to kill this process when nobody holds the other end of a pipe, whatever a plugin is doing."""
+    """Ask Linux to kill this process when no process holds the other end of a pipe, whatever a plugin is doing."""
     fcntl.fcntl(lifeline, fcntl.F_SETOWN, os.getpid())
     fcntl.fcntl(lifeline, fcntl.F_SETSIG, signal.SIGKILL)
     fcntl.fcntl(lifeline, fcntl.F_SETFL, fcntl.fcntl(lifeline, fcntl.F_GETFL) | os.O_ASYNC)

@@ -494,7 +494,7 @@ HOSTILE: dict[str, tuple[Make, str]] = {
     "file path up": (manifest(lambda m: m["files"][0].update(path="../x")), "which points outside the archive"),
     "file path of megabytes": (manifest(lambda m: m["files"][0].update(path="/x" * 3_000_000)), "points outside the archive"),
     "file size text": (manifest(lambda m: m["files"][0].update(size="1")), MALFORMED + "'size' is '1'"),
-    "file missing": (manifest(lambda m: m["files"][0].update(path="x")), "x is listed in hearth-bundle.json but not there"),
+    "file missing": (manifest(lambda m: m["files"][0].update(path="x")), "x is listed in hearth-bundle.json but missing"),
 }  # fmt: skip
 
 

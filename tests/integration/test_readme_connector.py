@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import signal
 import subprocess
 import sys
@@ -56,7 +57,8 @@ def test_readme_connector_continues_after_an_edit_and_on_another_host(
     seen: list[int] = []
     with closing(_reader(broker)) as reader:
         command = [sys.executable, "-m", "hearth", "run", str(project), "--config", str(config)]
-        with subprocess.Popen([*command, "--bootstrap-servers", broker.bootstrap_servers]) as run:
+        command += ["--bootstrap-servers", broker.bootstrap_servers]
+        with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as run:
             while len(seen) < 5:
                 seen += _read(reader)
             code = project / "src" / "counter.py"
@@ -64,7 +66,9 @@ def test_readme_connector_continues_after_an_edit_and_on_another_host(
             while len(seen) < 10 or seen[-1] > 0:
                 seen += _read(reader)
             run.send_signal(signal.SIGINT)
+            output, _ = run.communicate()
         assert run.returncode == 0
+        assert re.search(rf"^{TOPIC}: \d+$", output, re.MULTILINE), output
         edited = len(seen)
         with _host(tmp_path, settings) as host:
             (sent,) = (request(line) for line in commands(README) if "CounterConnector" in line)

@@ -17,6 +17,7 @@ from hearth.broker import KafkaBroker
 from hearth.cli.connector_file import ConnectorFile, read_connector_file
 from hearth.cli.local import LocalHost
 from hearth.cli.signal_end import terminate_as_interrupt
+from hearth.cli.written_records import WrittenRecords
 from hearth.foundation.terminal import Terminal, printable
 from hearth_api import ConnectError
 
@@ -46,8 +47,9 @@ _JSON = "org.apache.kafka.connect.json.JsonConverter"
 def run(project: Path, config_file: Path, bootstrap_servers: str | None) -> None:
     """Run the connector of PROJECT from its source, and restart it at each change, until Ctrl-C.
 
-    At each change the project is packed again, and the connector continues where it stopped. Its log and the reason
-    for a failure are shown. Files are kept in .hearth of the project: delete that directory to start over.
+    At each change the project is packed again, and the connector continues where it stopped. Its log, the first
+    records that a source writes, and the reason for a failure are shown. Files are kept in .hearth of the project:
+    delete that directory to start over.
     """
     folder = project.absolute() / FOLDER
     folder.mkdir(exist_ok=True)
@@ -71,6 +73,7 @@ class _Loop:
         self._config_file = config_file
         self._folder = folder
         self._host: LocalHost
+        self._records: WrittenRecords
         self._connector: ConnectorFile
         self._accepted: ConnectorFile | None = None
         """The configuration that the host runs."""
@@ -91,6 +94,8 @@ class _Loop:
                 broker.start()
                 done(broker.bootstrap_servers)
             bootstrap_servers = broker.bootstrap_servers
+        self._records = WrittenRecords(bootstrap_servers, lambda text: self.terminal.say(printable(text)))
+        running.callback(self._records.close)
         self._host = LocalHost(self._folder, REST_PORT, self._worker(bootstrap_servers))
         running.callback(self._host.stop)
         with self.terminal.step("start the host") as done:
@@ -101,12 +106,12 @@ class _Loop:
         self.terminal.say(f"edit {self._project}: each change restarts the connector; Ctrl-C stops")
 
     def look(self) -> None:
-        """Show new log lines and states, and restart the connector if its project has changed."""
+        """Show new log lines, states and records, and restart the connector if its project has changed."""
         if not self._host.is_running:
             raise self._host.failure("exited")
         for line in self._lines():
             self.terminal.note(printable(self._named(line)))
-        self._show_states()
+        self._show_states_and_records()
         files = self._files()
         if files == self._seen:
             return
@@ -184,8 +189,8 @@ class _Loop:
         equal = [each for each in self._seen if each.name == copy.name and _are_same(each, copy)]
         return str(max(equal, key=lambda each: _shared_end(each, copy), default=copy))
 
-    def _show_states(self) -> None:
-        """Print each part of the connector whose state has changed, with the trace of a failure."""
+    def _show_states_and_records(self) -> None:
+        """Print each part of the connector whose state has changed, with the trace of a failure, and new records."""
         try:
             status = self._request("GET", "status")
         except ConnectError:
@@ -195,7 +200,10 @@ class _Loop:
             if self._states.get(name) != part["state"]:
                 trace = f"\n{self._named(part['trace'])}" if part.get("trace") else ""
                 self.terminal.say(printable(f"{name} is {part['state']}{trace}"))
+                self._records.restart()
         self._states = {name: part["state"] for name, part in parts.items()}
+        if status.get("type") == "source":
+            self._records.look(self._request("GET", "topics")[self._connector.name]["topics"])
 
 
 def _shared_end(one: Path, other: Path) -> int:

@@ -100,7 +100,7 @@ def check(connector: Path, worker_config: Path | None, wait: float, as_json: boo
         click.echo(json.dumps(rows, indent=2))
     else:
         for finding in findings:
-            _tell(finding)
+            _print(finding)
     return ExitCode.RUNTIME if any(each.outlook.against for each in findings) else ExitCode.OK
 
 
@@ -119,7 +119,7 @@ def diff(connector: Path, worker_config: Path | None, wait: float) -> None:
         click.echo(printable("\n".join(lines) or f"{outlook.subject}: no difference to {version}"))
 
 
-def _tell(finding: _Finding) -> None:
+def _print(finding: _Finding) -> None:
     outlook = finding.outlook
     latest = "no version yet" if outlook.latest_version is None else f"latest version {outlook.latest_version}"
     facts = f"{outlook.schema_type}, {latest}, compatibility {outlook.compatibility}"

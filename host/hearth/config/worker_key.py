@@ -113,8 +113,8 @@ class WorkerConfig(RestConfig, ServerTlsConfig, TaskRestartConfig, PluginConfig,
         "plugin.rest.install.enable",
         default=False,
         importance=Importance.LOW,
-        doc="Whether requests to /plugins may install, upgrade, roll back and remove bundles. Whoever may send them "
-        "can run code on this host: restrict access with a REST extension or in the network.",
+        doc="Whether requests to /plugins may install, upgrade, roll back and remove bundles. They can run code on"
+        " this host: restrict access with a REST extension or in the network.",
     )
     plugin_upgrade: str = key(
         "plugin.upgrade",

@@ -74,7 +74,7 @@ def read_facts(tree: Tree, folder: str, wheel: str = "") -> Facts:
     check_identity(name, version, requires_python)
     declarations, faults = declared(texts.get("entry_points.txt", ""), version)
     if declarations and f"{folder}/{_ORIGIN}" in files and _EDITABLE.search(tree.read_text(f"{folder}/{_ORIGIN}")):
-        declarations, faults = [], ["it is installed as editable, so its code lies elsewhere: install it without -e"]
+        declarations, faults = [], ["it is installed as editable, so its code is elsewhere: install it without -e"]
     return Facts(name, version, requires_python, tuple(declarations), tuple(faults), wheel)
 
 

@@ -147,7 +147,9 @@ def signer(bundle: Bundle, trusted: Sequence[TrustedSigner]) -> str:
     known = [(each, those) for each, those in claims if those]
     if not known:
         who = ", ".join(_shown(each["key"]) for each in found)
-        raise BundleError(f"it is signed by {who}, whom nobody here trusts", hint="add that signer, if you trust him")
+        raise BundleError(
+            f"it is signed by {who}, which is not trusted here", hint="add that signer, if you trust him"
+        )
     for each, those in known:
         _check(each, manifest, those)
     if unlisted := unlisted_files(bundle):

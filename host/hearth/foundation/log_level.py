@@ -50,7 +50,7 @@ class Levels:
             kept = {} if namespace == ROOT else self._rules
             self._rules = {name: each for name, each in kept.items() if not name.startswith(namespace)}
             self._rules[namespace] = level
-        self._tell_all()
+        self._notify_all()
         return changed
 
     def take(self, rules: Rules) -> None:
@@ -60,9 +60,9 @@ class Levels:
                 return
             self._rules = dict(rules)
             set_levels(rules)
-        self._tell_all()
+        self._notify_all()
 
-    def tell(self, listener: LevelListener) -> None:
+    def subscribe(self, listener: LevelListener) -> None:
         """Notify a listener of the present and all later levels, as long as it lives."""
         self._listeners.add(listener)
         if self._rules:
@@ -79,7 +79,7 @@ class Levels:
             for name, each in sorted(loggers().items())
         }
 
-    def _tell_all(self) -> None:
+    def _notify_all(self) -> None:
         for listener in list(self._listeners):
             listener.on_levels(self.rules)
 

@@ -126,7 +126,7 @@ class Herder:
         return self._queues.submit(name, lambda: self._delete(name), is_impatient=True)
 
     def restart_connector(self, name: str) -> Future[None]:
-        """Restart the instance of a connector; its tasks go on unless their configurations change."""
+        """Restart the instance of a connector; its tasks continue unless their configurations change."""
         return self._queues.submit(name, lambda: self._restart_connector(name), is_impatient=True)
 
     def restart_task(self, name: str, task: int) -> Future[None]:

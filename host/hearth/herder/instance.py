@@ -157,7 +157,7 @@ class ConnectorRun:
             self._later(f"failure of {id(stage)}", lambda: self._fail_with(stage, trace))
 
     def on_loss(self) -> None:
-        """Restart the connector after its process ended, possibly because of another tenant; its tasks go on."""
+        """Restart the connector after its process ended, possibly because of another tenant; its tasks continue."""
         stage = self._stage
         if stage is not None:
             self._later(f"loss of {id(stage)}", lambda: self._lose(stage))

@@ -30,7 +30,7 @@ TERM_BITS = 32
 class Reconciler(ConfigListener):
     """Compares what runs of a connector with the store, and makes it match.
 
-    Every change in the store, whoever wrote it, triggers a reconciliation on the connector's own queue. It reads the
+    Every change in the store, from any host, triggers a reconciliation on the connector's own queue. It reads the
     current content of the store, so neither repeated nor missed notifications matter. A leading host runs everything
     in the store, any other host runs nothing: starting to lead reconciles everything.
     """

@@ -48,8 +48,8 @@ class Supervisor:
     from any thread at any time.
 
     The instance belongs to a revision of the configuration in the store, the tasks to a revision of the task
-    configurations. What belongs to an older revision is replaced, whoever wrote the new one. What failed for a
-    revision is not tried again until a user requests it or writes a new configuration.
+    configurations. Instance and tasks of an older revision are replaced, whichever host wrote the new one. A failure
+    for a revision is not retried until a user requests it or writes a new configuration.
     """
 
     def __init__(
@@ -189,7 +189,7 @@ class Supervisor:
             self._services.board,
             self._later,
         )
-        with self._lock:  # an instance that nobody would stop must not start
+        with self._lock:  # an instance that would never be stopped must not start
             if self._is_over:
                 raise ConnectError(
                     f"the host is stopping or no longer leads: connector {self.name} is not started",

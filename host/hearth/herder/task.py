@@ -131,7 +131,7 @@ class SupervisedTask:
         with self._lock:
             if paused is not self._is_paused:
                 self._is_paused = paused
-                self._tell()
+                self._notify()
 
     def move(self) -> bool:
         """Let the run drain and launch another, possibly on another executor; return whether it will.
@@ -149,7 +149,7 @@ class SupervisedTask:
     def begin_stop(self, *, is_followed: bool = False) -> None:
         """Ask the task to drain and end; cancel a run that has not started.
 
-        A task whose successor starts at once, ``is_followed``, is told so (see ``Consumer.close``).
+        With ``is_followed`` the task learns that its successor starts at once (see ``Consumer.close``).
 
         A run starts when its link connects: from then on its plugin may be running, even before the first status. One
         that is unreachable may be running too, so it is cancelled and its end awaited.
@@ -193,7 +193,7 @@ class SupervisedTask:
             self._report(state, trace)
             if state in (State.RUNNING, State.PAUSED) and (state is State.PAUSED) is not self._is_paused:
                 # The command was sent before the run could receive it.
-                self._tell()
+                self._notify()
 
     def on_topics(self, generation: int, topics: Iterable[str]) -> None:
         """Record the topics that the current run uses, also while it drains."""
@@ -237,7 +237,7 @@ class SupervisedTask:
     def _is_over(self) -> bool:
         return self._ended.is_set() or self._is_stopping
 
-    def _tell(self) -> None:
+    def _notify(self) -> None:
         if not self._is_over:
             self._link.command(self.plan.connector, self.number, "pause" if self._is_paused else "resume")
 

@@ -162,7 +162,7 @@ class TaskLinkServer:
         """Listen, and return the address for tasks."""
         self.listener.start()
         keep_alive(self._channels, self._closed)
-        levels.tell(self)
+        levels.subscribe(self)
         return self.address
 
     @property

@@ -254,7 +254,7 @@ class EnvironmentStore:
         return target / SITE
 
     def _make_root(self) -> None:
-        """Create the directory of all environments, writable for its owner only, so that nobody can replace one."""
+        """Create the directory of all environments, writable only for its owner, who alone can replace one."""
         make_directory(self._root)
         try:
             close_to_others(self._root, is_deep=False)

@@ -2,8 +2,8 @@
 
 An owner looks for the fork server of an environment at an address that it shares with all processes forked from the
 same one (``fork_server_directory``), such as the workers of an executor. The address is an abstract Unix socket: the
-kernel binds it to one process at a time and frees it when that process ends. If nobody listens there, the owner binds
-the address, starts the fork server and passes it the socket.
+kernel binds it to one process at a time and frees it when that process ends. If no process listens there, the owner
+binds the address, starts the fork server and passes it the socket.
 """
 
 from __future__ import annotations
@@ -103,7 +103,7 @@ class ForkPlan:
     def claim_first(self) -> socket.socket | None:
         """Claim to be the only started stage until the socket is closed; ``None`` if another stage holds the claim.
 
-        A single stage has nobody to share memory with, and a fork server would cost more than it saves.
+        A single stage shares memory with no other, and a fork server would cost more than it saves.
         """
         claim = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         try:
@@ -178,8 +178,8 @@ class ForkPlan:
 class ForkedProcess:
     """A process forked for a stage.
 
-    It has its own session, group and descriptors, and ends with its owner: Linux kills it when nobody holds the pipe
-    ``_lifeline``, and its fork server kills its group when nobody holds ``_control``. If the fork server is killed,
+    It has its own session, group and descriptors, and ends with its owner: Linux kills it when no process holds the
+    pipe ``_lifeline``, and its fork server kills its group when none holds ``_control``. If the fork server is killed,
     the exit status is unknown.
     """
 

@@ -1,6 +1,6 @@
 """The class path of the Java stage: jars of Kafka, Arrow and Jackson, and the stage compiled from its sources.
 
-Only environments of Java bundles ask for it, so nobody else fetches, compiles or starts anything. Each version of the
+Only environments of Java bundles request it: without one nothing is fetched, compiled or started. Each version of the
 sources is compiled once for this user.
 """
 

@@ -16,7 +16,7 @@ from hearth.foundation.java import JavaMissing, find_java
 from hearth.isolation.control_group import delegated_group
 from hearth_stage.limit import CPUS, FILES, MEMORY, NETWORK, PROCESSES, TEMPORARY, Limits
 
-_TRIED = (
+_PROBES = (
     (FILES, "RLIMIT_NOFILE", Limits(open_files=64)),
     (TEMPORARY, "a file system in memory, in a mount namespace", Limits(temporary_bytes=1 << 16)),
     (f"{NETWORK}=none", "a network namespace", Limits(has_network=False)),
@@ -42,7 +42,7 @@ def kept_limits() -> Iterator[KeptLimit]:
             yield KeptLimit(key, by, "the system is not Linux")
         else:
             yield KeptLimit(key, by if group is None else f"a control group in {group}")
-    for key, by, limits in _TRIED:
+    for key, by, limits in _PROBES:
         yield KeptLimit(key, by, _refusal(limits))
     try:
         java = find_java()
@@ -58,8 +58,8 @@ def unkept(limits: Limits) -> dict[str, str]:
         NETWORK: not limits.has_network,
         PROCESSES: limits.has_own_processes,
     }
-    tried = {label.partition("=")[0]: tried for label, _, tried in _TRIED}
-    return {key: why for key, is_asked in asked.items() if is_asked and (why := _known_refusal(tried[key]))}
+    probes = {label.partition("=")[0]: each for label, _, each in _PROBES}
+    return {key: why for key, is_asked in asked.items() if is_asked and (why := _known_refusal(probes[key]))}
 
 
 @cache

@@ -190,9 +190,9 @@ class SharedStage:
                 return
         silent = [each for each in tenants if not each.is_at_work]
         # Reading the process's last words takes a moment and must not block the stage's reader thread.
-        threading.Thread(target=self._tell_of_death, args=[stage, silent], daemon=True).start()
+        threading.Thread(target=self._notify_of_death, args=[stage, silent], daemon=True).start()
 
-    def _tell_of_death(self, stage: Stage, tenants: list[TenantConnection]) -> None:
+    def _notify_of_death(self, stage: Stage, tenants: list[TenantConnection]) -> None:
         error = stage.died()
         if self.is_shared:
             log.warning("%s, which several tenants may share", error)

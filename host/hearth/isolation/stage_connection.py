@@ -116,7 +116,7 @@ class StageConnection:
             ours, FROM_STAGE, self._receive, self._end, name=name, limit=kind.frame_limit, is_trusted=False
         )
         self.channel.start()
-        levels.tell(self)
+        levels.subscribe(self)
 
     @property
     def is_alive(self) -> bool:

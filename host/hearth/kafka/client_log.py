@@ -41,13 +41,13 @@ class ClientLog:
 
 
 class LogQueue(ClientLog):
-    """The log of one client in a separate queue, read by ``tell``."""
+    """The log of one client in a separate queue, read by ``flush``."""
 
     def __init__(self, client: int, kind: str) -> None:
         self._queue = library().queue_new(client)
         super().__init__(client, kind, self._queue)
 
-    def tell(self) -> None:
+    def flush(self) -> None:
         """Write the waiting lines to the log; does not wait."""
         while event := self._library.queue_poll(self._queue, 0):
             try:
@@ -57,5 +57,5 @@ class LogQueue(ClientLog):
 
     def close(self) -> None:
         """Log the remaining lines, before the client is freed."""
-        self.tell()
+        self.flush()
         self._library.queue_destroy(self._queue)

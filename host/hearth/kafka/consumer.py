@@ -111,7 +111,7 @@ class Consumer:
 
         Raises ``KafkaError`` when the consumer cannot continue, and what the listener raised.
         """
-        self._log.tell()
+        self._log.flush()
         self._join()
         if not self._is_admitted:
             wait_ms = min(wait_ms, STEP_MS)

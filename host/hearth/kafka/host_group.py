@@ -217,7 +217,7 @@ class HostGroup:
             self._stopping.wait(_PAUSE_SECONDS)
 
     def _attend(self, consumer: Consumer) -> bool:
-        """Poll until told to stop, or to join as a new member; return whether the group refuses this host."""
+        """Poll until stopped or asked to join as a new member; return whether the group refuses this host."""
         while not self._stopping.is_set():
             error = _polled(consumer)
             if error is None:

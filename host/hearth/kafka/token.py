@@ -1,4 +1,4 @@
-"""Tokens for SASL/OAUTHBEARER logins of this process's clients, and who provides them.
+"""Tokens for SASL/OAUTHBEARER logins of this process's clients, and their providers.
 
 A client's settings name its token source (`token_source`): the provider and its options. The host asks the provider
 (`herder.plugin.token_keeper`), a task asks its host. librdkafka requests a token on a separate thread, when a client

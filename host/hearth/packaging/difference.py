@@ -10,7 +10,7 @@ from packaging.utils import canonicalize_name
 
 from hearth.discovery import Bundle
 
-_TOLD = ("type", "default_value", "required", "importance")
+_SHOWN = ("type", "default_value", "required", "importance")
 """The members of a key's definition that users depend on."""
 
 
@@ -64,4 +64,4 @@ def _keys(bundle: Bundle) -> dict[str, str]:
 
 
 def _definition_text(key: Mapping[str, Any]) -> str:
-    return ", ".join(f"{name.partition('_')[0]} {key.get(name)}" for name in _TOLD)
+    return ", ".join(f"{name.partition('_')[0]} {key.get(name)}" for name in _SHOWN)

@@ -40,7 +40,7 @@ def download(address: str, target: Path, is_checked: bool, most_bytes: int) -> P
 
 
 class _Redirects(urllib.request.HTTPRedirectHandler):
-    """Follows redirects that nobody on the network path can forge."""
+    """Follows redirects that cannot be forged on the network path."""
 
     def __init__(self, is_checked: bool) -> None:
         self._is_checked = is_checked

@@ -102,7 +102,9 @@ def _check(target: Path, module: str, package: str) -> None:
     if not _PACKAGE.fullmatch(package):
         raise ConfigError(f"{package!r} is not a package name", hint="write it as com.example")
     if target.exists() and (not target.is_dir() or any(target.iterdir())):
-        raise ConfigError(f"there is something in {str(target)!r} already", hint="name a directory that is not there")
+        raise ConfigError(
+            f"there is something in {str(target)!r} already", hint="name a directory that does not exist"
+        )
 
 
 def _class_name(name: str, ending: str) -> str:

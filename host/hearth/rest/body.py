@@ -59,7 +59,7 @@ T = TypeVar("T")
 
 
 async def read_json(request: Request, shape: Shape, take: Callable[[Any], T], *, are_numbers: bool = False) -> T:
-    """Return what ``take`` makes of the body, which is None if empty.
+    """Return the result of ``take`` for the body, which is None if empty.
 
     Numbers are passed as their text unless ``are_numbers``. Raises Unreadable with the reason if the body is not JSON
     or does not have the shape.

@@ -135,7 +135,7 @@ class EventLoopWarnings:
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
-        self._told_at: float | None = None
+        self._logged_at: float | None = None
 
     def __call__(self, loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
         """Handle an exception of the event loop."""
@@ -144,8 +144,8 @@ class EventLoopWarnings:
             loop.default_exception_handler(context)
             return
         now = self._clock()
-        if self._told_at is None or now - self._told_at >= COMPLAINT_SECONDS:
-            self._told_at = now
+        if self._logged_at is None or now - self._logged_at >= COMPLAINT_SECONDS:
+            self._logged_at = now
             log.error("the REST API cannot accept connections at the moment: %s (%s)", error.strerror, FILES_HINT)
 
 

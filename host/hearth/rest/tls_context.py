@@ -96,7 +96,7 @@ class _TlsStore:
         """Allow the enabled protocols and all versions between the oldest and the newest of them."""
         named = self.settings.ssl_enabled_protocols
         if unknown := [name for name in named if name not in VERSIONS]:
-            raise self._refused("ssl.enabled.protocols", f"{unknown[0]!r} is none of {', '.join(VERSIONS)}")
+            raise self._refused("ssl.enabled.protocols", f"{unknown[0]!r} is not one of {', '.join(VERSIONS)}")
         versions = sorted(VERSIONS[name] for name in named)
         if versions:
             context.minimum_version, context.maximum_version = versions[0], versions[-1]

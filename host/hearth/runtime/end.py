@@ -19,7 +19,7 @@ from hearth_stage.plugin_call import Stopping
 log = logging.getLogger(__name__)
 
 HANGING_SECONDS = 5.0
-"""Extra seconds, beyond the time for draining, before a task that was told to stop is killed."""
+"""Extra seconds, beyond the time for draining, before a stopping task is killed."""
 
 
 class RunEnd:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from hearth.isolation.stage import Stage
 from hearth.link.link_call import Command
-from hearth.staging.source_stage import Said
+from hearth.staging.source_stage import SourceMessage
 from hearth_api import ConnectError, TopicPartition
 from hearth_stage.channel import Request
 from hearth_stage.task_call import ContextRequest, ReportRecord
@@ -43,7 +43,7 @@ class MadeRecord:
     report: ReportRecord
 
 
-Item = Command | Said | ContextRequest | Errant | MadeRecord | StageEnded | ConnectError
+Item = Command | SourceMessage | ContextRequest | Errant | MadeRecord | StageEnded | ConnectError
 """An error is one that the task raised in a poll, or the loss of the host."""
 
 

@@ -127,7 +127,7 @@ class ExactlyOnce(Guarantee):
         """End the transaction after the records taken so far."""
         self._ending = _ABORT if aborts else _COMMIT
 
-    def tell(self, records: list[list[Any]]) -> None:
+    def confirm(self, records: list[list[Any]]) -> None:
         """Keep the records until the transaction is committed."""
         self._done += records
 
@@ -189,16 +189,16 @@ class ExactlyOnce(Guarantee):
         if self._producer.is_open:
             self._commit = self._producer.commit(self._wake)
         else:
-            self._tell_all()
+            self._confirm_all()
 
     def _conclude(self, commit: Future[None]) -> None:
         self._commit = None
         commit.result()
         self._commit_seconds = self._clock() - self._commit_begin
         self._observer.committed()
-        self._tell_all()
+        self._confirm_all()
 
-    def _tell_all(self) -> None:
+    def _confirm_all(self) -> None:
         if self._done:
             self._callbacks.records(self._done)
             self._done = []

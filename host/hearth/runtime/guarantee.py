@@ -77,7 +77,7 @@ class Guarantee(ABC):
         """End the transaction here, as the task requested."""
 
     @abstractmethod
-    def tell(self, records: list[list[Any]]) -> None:
+    def confirm(self, records: list[list[Any]]) -> None:
         """Notify the task which records are done."""
 
     @abstractmethod
@@ -101,9 +101,9 @@ class AtLeastOnce(Guarantee):
     """Has the host store the positions of acknowledged records at intervals (invariants 1 and 2).
 
     A host that does not answer may have died, and another run may have started and read again what is not stored: no
-    records are taken until the host is heard again. A host that answers and cannot store does not block the task, as
-    in Kafka Connect. A task that was suspended, maybe with its host, takes nothing until the host has stored a
-    position (the last one again if there is no new one): brokers refuse writes of a host that was replaced.
+    records are taken until a message of the host arrives. A host that answers and cannot store does not block the
+    task, as in Kafka Connect. A task that was suspended, maybe with its host, takes nothing until the host has stored
+    a position (the last one again if there is no new one): brokers refuse writes of a host that was replaced.
     """
 
     def __init__(
@@ -126,12 +126,12 @@ class AtLeastOnce(Guarantee):
 
     @property
     def may_take(self) -> bool:  # type: ignore[override]
-        """Return whether this run is current as far as is known, so that what it sends is not sent by another too."""
+        """Return whether this run is current as far as is known, so that no other run sends the same records."""
         return self._silent_since is None and not self._link.pause_detector.look()
 
     @property
     def due(self) -> float:  # type: ignore[override]
-        """Return when the next commit is due; never, if there is nothing new to commit and nobody to notify."""
+        """Return when the next commit is due; never, if there is nothing new to commit and no task to notify."""
         if self._link.pause_detector.is_open:
             return self._next if self._is_asking else 0.0
         is_needless = (
@@ -151,12 +151,12 @@ class AtLeastOnce(Guarantee):
     def end_transaction(self, *, aborts: bool) -> None:
         """Do nothing: there are no transactions."""
 
-    def tell(self, records: list[list[Any]]) -> None:
+    def confirm(self, records: list[list[Any]]) -> None:
         """Notify the task at once."""
         self._callbacks.records(records)
 
     def step(self) -> None:
-        """Commit at intervals, and at once when a silent host is heard again, for example by a command to stop.
+        """Commit at intervals, and at once when a silent host sends a message, for example a command to stop.
 
         After a suspension it commits at once as well, and repeats that until it succeeds.
         """
@@ -164,8 +164,8 @@ class AtLeastOnce(Guarantee):
             self._is_asking, self._next = True, self._clock()
             self._unstored = self._unstored or self._last_stored
         is_silent = self._silent_since is not None and self._link.heard_at == self._silent_since
-        is_heard_again = self._silent_since is not None and not is_silent
-        if self._clock() < self.due and not is_heard_again:
+        answers_again = self._silent_since is not None and not is_silent
+        if self._clock() < self.due and not answers_again:
             return
         if is_silent:
             self._next = self._clock() + LISTEN_SECONDS

@@ -119,7 +119,7 @@ class TaskObserver(FailureLog):
         super().failed(failure, record)
 
     def failed_unseen(self, count: int) -> None:
-        """``count`` records failed whose details nobody requested."""
+        """``count`` records failed whose details were not requested."""
         with self._lock:
             self.counts.failed += count
 

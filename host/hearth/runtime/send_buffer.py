@@ -113,11 +113,11 @@ class SendBuffer:
         topics: TopicCreation | None,
         observer: TaskObserver,
         tolerance: Tolerance,
-        tell: Callable[[list[list[Any]]], None] | None = None,
+        confirm: Callable[[list[list[Any]]], None] | None = None,
         *,
         is_atomic: bool = False,
     ) -> None:
-        """``tell`` is called with records that are done, in the form of the stage's ``commit_record``.
+        """``confirm`` is called with records that are done, in the form of the stage's ``commit_record``.
 
         With ``is_atomic`` all records are written or none: a refused record fails the task whatever is tolerated, as
         in Kafka Connect.
@@ -128,13 +128,13 @@ class SendBuffer:
         self.positions = SubmittedPositions()
         self._line: deque[tuple[Outgoing, Any]] = deque()
         self._refused: list[Any] = []
-        self._tell = tell
-        self._untold: dict[int, str] = {}
+        self._confirm = confirm
+        self._unconfirmed: dict[int, str] = {}
         self._known: dict[str, int] = {}
         """Topics with acknowledged records, each with the number of the last record in flight to it."""
-        self._unheard: dict[str, Any] = {}
+        self._unacknowledged: dict[str, Any] = {}
         """Numbers of the records in flight to topics without acknowledged records."""
-        if tell is not None:
+        if confirm is not None:
             producer.wants_timestamps = True
 
     @property
@@ -154,7 +154,7 @@ class SendBuffer:
             written[rows] = True
         held = _Held(prepared.outgoing, origins if self._tolerance.shows_records else None)
         first = self.positions.submit(_read_of(origins), written, held)
-        self._tell_undelivered((first + np.flatnonzero(~written)).tolist())
+        self._confirm_undelivered((first + np.flatnonzero(~written)).tolist())
         for outgoing, rows in prepared.outgoing:
             if len(rows):
                 self._enqueue(outgoing, first + rows.astype(np.int64))
@@ -182,7 +182,7 @@ class SendBuffer:
 
     def forget_topics(self) -> None:
         """Report every topic again on its next acknowledgement, including those of records already in flight."""
-        self._unheard.update((topic, np.array([last])) for topic, last in self._known.items())
+        self._unacknowledged.update((topic, np.array([last])) for topic, last in self._known.items())
         self._known.clear()
 
     def _first_in_line(self) -> Outgoing:
@@ -203,9 +203,9 @@ class SendBuffer:
             if topic in self._known:
                 self._known[topic] = int(own[-1])
             else:
-                self._unheard[topic] = np.append(self._unheard.get(topic, _NONE), own)
-            if self._tell is not None:
-                self._untold.update(dict.fromkeys(own.tolist(), topic))
+                self._unacknowledged[topic] = np.append(self._unacknowledged.get(topic, _NONE), own)
+            if self._confirm is not None:
+                self._unconfirmed.update(dict.fromkeys(own.tolist(), topic))
 
     def _turn_back(self) -> None:
         """Merge the rows that must be sent again with those that wait, in order."""
@@ -226,16 +226,16 @@ class SendBuffer:
 
     def _acknowledge(self, report: DeliveryReport) -> None:
         done = report.sequence[report.error == 0]
-        if self._tell is not None:
-            self._tell_written(report)
+        if self._confirm is not None:
+            self._confirm_written(report)
         self.positions.acknowledge(done)
-        self._observer.acknowledged(len(done), self._topics_heard_of(done) if self._unheard else ())
+        self._observer.acknowledged(len(done), self._newly_acknowledged(done) if self._unacknowledged else ())
 
-    def _topics_heard_of(self, done: Any) -> list[str]:
+    def _newly_acknowledged(self, done: Any) -> list[str]:
         """Return the topics of which these are the first acknowledged records."""
         done = np.sort(done)
-        topics = [topic for topic, numbers in self._unheard.items() if _have_common(done, numbers)]
-        self._known.update((topic, int(self._unheard.pop(topic)[-1])) for topic in topics)
+        topics = [topic for topic, numbers in self._unacknowledged.items() if _have_common(done, numbers)]
+        self._known.update((topic, int(self._unacknowledged.pop(topic)[-1])) for topic in topics)
         return topics
 
     def _judge(self, report: DeliveryReport) -> None:
@@ -262,29 +262,29 @@ class SendBuffer:
         failure = _failure(error)
         for row in rows.tolist():
             self._tolerance.report(failure, self._record(row) if self._tolerance.shows_records else None)
-        self._tell_undelivered([each for each in rows.tolist() if self._untold.pop(each, None) is not None])
+        self._confirm_undelivered([each for each in rows.tolist() if self._unconfirmed.pop(each, None) is not None])
         self.positions.give_up(rows)
-        self._unheard = {topic: sent[~np.isin(sent, rows)] for topic, sent in self._unheard.items()}
+        self._unacknowledged = {topic: sent[~np.isin(sent, rows)] for topic, sent in self._unacknowledged.items()}
 
     def _record(self, sequence: int) -> RefusedRecord:
         held, row, partition, offset = self.positions.find(sequence)
         record: RefusedRecord = held.record(row, partition, offset)
         return record
 
-    def _tell_written(self, report: DeliveryReport) -> None:
-        assert self._tell is not None
+    def _confirm_written(self, report: DeliveryReport) -> None:
+        assert self._confirm is not None
         columns = (report.sequence, report.error, report.partition, report.offset, report.timestamp)
         rows = zip(*(column.tolist() for column in columns if column is not None))
         records = []
         for number, error, *place in rows:
-            if not error and (topic := self._untold.pop(number, None)) is not None:
+            if not error and (topic := self._unconfirmed.pop(number, None)) is not None:
                 records.append([number, topic, *place])
         if records:
-            self._tell(records)
+            self._confirm(records)
 
-    def _tell_undelivered(self, numbers: list[int]) -> None:
-        if self._tell is not None and numbers:
-            self._tell([[number, None, None, None, None] for number in numbers])
+    def _confirm_undelivered(self, numbers: list[int]) -> None:
+        if self._confirm is not None and numbers:
+            self._confirm([[number, None, None, None, None] for number in numbers])
 
 
 def _have_common(one: Any, other: Any) -> bool:

@@ -67,7 +67,7 @@ def run_shared(launch: TaskLaunch, found: Found, task_log: TaskLog) -> RunLoss |
 
 
 def _hand_over(launch: TaskLaunch, found: Found, task_log: TaskLog) -> socket.socket:
-    """Hand a task to its process; return the connection whose end tells the process that this one ended."""
+    """Hand a task to its process; return the connection whose end shows the process that this one has ended."""
     if not is_able():
         raise NotForked("sharing processes requires Linux 5.3 or later")
     for _ in range(ATTEMPTS):
@@ -266,16 +266,16 @@ class _Run:
 
     def _execute(self, run: Callable[[], RunLoss | None]) -> None:
         try:
-            loss = run() if self._tell(_TAKEN) else None
+            loss = run() if self._send(_TAKEN) else None
         except BaseException as error:  # the worker waits for an answer in any case
             with about(self._label):
                 log.exception("the run failed unexpectedly")
             loss = RunLoss(cut(f"{type(error).__name__}: {error}", 1000))
         self.end.complete()  # even if the run has not started
-        self._tell(json.dumps(loss and asdict(loss)).encode())
+        self._send(json.dumps(loss and asdict(loss)).encode())
         self._close()
 
-    def _tell(self, message: bytes) -> bool:
+    def _send(self, message: bytes) -> bool:
         """Send bytes to the worker; return whether it is still connected."""
         try:
             self._control.send(message, socket.MSG_NOSIGNAL)

@@ -81,7 +81,7 @@ class SinkLoop:
         consumer.listen(self)
 
     def execute(self) -> None:
-        """Read, put and commit until told to stop.
+        """Read, put and commit until stopped.
 
         An offset is committed only after the put of its record was accepted, ``pre_commit`` agreed and every dead
         letter before it was confirmed, so a crash on any line repeats records and never loses one (invariants 1 to 3).

@@ -69,9 +69,9 @@ class SourceLoop:
         self._tolerance, self._stage, self._clock = services.tolerance, services.stage, services.clock
         self._polls = PollQueue(services, joined_rows)
         self._callbacks = CommitCallbacks(services.stage, started.wants_commits)
-        tell = (lambda records: self._guarantee.tell(records)) if started.wants_records else None
+        confirm = (lambda records: self._guarantee.confirm(records)) if started.wants_records else None
         is_atomic = plan.source is not None and plan.source.transaction is not None
-        self._send_buffer = SendBuffer(producer, topics, self._observer, self._tolerance, tell, is_atomic=is_atomic)
+        self._send_buffer = SendBuffer(producer, topics, self._observer, self._tolerance, confirm, is_atomic=is_atomic)
         self._guarantee: Guarantee = self._guaranteed(plan)
         self._watch = PollWatch(services.stage, plan.settings.call_timeout, services.clock)
         self._calls = ServedCalls(services, self._take, plan.settings)
@@ -90,7 +90,7 @@ class SourceLoop:
         )  # fmt: skip
 
     def execute(self) -> None:
-        """Take, transform, send and commit until told to stop, then drain.
+        """Take, transform, send and commit until stopped, then drain.
 
         The order of the calls is the guarantee: a position is committed only when every record up to it was
         acknowledged, so a crash on any line repeats records and never loses one (invariants 1, 2 and 8). However the

@@ -61,7 +61,7 @@ def run_task(
     end: RunEnd | None = None,
     open_stage: OpenStage = OWN_STAGES,
 ) -> RunLoss | None:
-    """Join the host, and run its task until it is told to stop, fails, or loses its host.
+    """Join the host, and run its task until it has to stop, fails, or loses its host.
 
     ``found`` maps an environment of the host to this machine; ``task_log`` is the log of this process. A caller that
     passes ``end`` may end the run with it.

@@ -162,7 +162,7 @@ class Driver:
         """Return the jobs of a new JVM; raises NotAdmitted if the master refuses this host."""
         seek_admission(jvm, master)
         self._levels = JvmLevels(jvm)
-        levels.tell(self._levels)
+        levels.subscribe(self._levels)
         return Jobs(jvm)
 
     def await_master(self) -> None:

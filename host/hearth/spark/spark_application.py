@@ -225,7 +225,7 @@ class SparkApplication:
             for text in misspelled(driver.context, self._given):
                 log.warning("%s", text)
             if driver.context.uiWebUrl is not None:
-                _tell_of_page(driver.context.uiWebUrl)
+                _log_page(driver.context.uiWebUrl)
         if self._opens_page:
             self._open_page(driver)
         if not is_local(self.settings):
@@ -248,7 +248,7 @@ class SparkApplication:
             if driver.jobs.submitted == before:
                 break
         try:
-            _tell_of_page(open_page(driver.context))
+            _log_page(open_page(driver.context))
         except Exception as error:
             if not driver.has_ended(error):
                 log.warning("Spark's UI did not open: %s", reason_of(error))
@@ -291,5 +291,5 @@ class SparkApplication:
         self.executors = self._autoscaler = None
 
 
-def _tell_of_page(address: str) -> None:
+def _log_page(address: str) -> None:
     log.info("Spark's UI is at %s", address)

@@ -22,7 +22,7 @@ from hearth.staging.source_stage import (
     HandedOver,
     Idle,
     ReadStored,
-    Said,
+    SourceMessage,
     answer_source,
     source_start,
     start_source,
@@ -85,7 +85,7 @@ class PolledTask:
         self._plan, self._read_offsets, self._idle, self._ahead = plan, read_offsets, idle, ahead
         self._admit = admit
         self._open_stage = open_stage
-        self._messages: queue.SimpleQueue[Said | Stage | None] = queue.SimpleQueue()
+        self._messages: queue.SimpleQueue[SourceMessage | Stage | None] = queue.SimpleQueue()
         self._ready: deque[Polled] = deque()
         self._owes_credit = False
         self._stopping = Event()
@@ -153,7 +153,7 @@ class PolledTask:
         if self.wants_commits:
             self._stage.notify(CommitSource())
 
-    def _result_of(self, message: Said | Stage | None) -> Transformed | PollsEmpty | None:
+    def _result_of(self, message: SourceMessage | Stage | None) -> Transformed | PollsEmpty | None:
         if isinstance(message, HandedOver):
             self._owes_credit = True
             self._ready.extend(message.polled)

@@ -52,13 +52,13 @@ class HandedOver:
     polled: list[Polled]
 
 
-Said = HandedOver | EndTransaction | PollsEmpty | ConnectError
+SourceMessage = HandedOver | EndTransaction | PollsEmpty | ConnectError
 """Messages that a source's stage sends unasked; an error is what the task raised in a poll."""
 ReadStored = Callable[[list[dict[str, Any]]], list[dict[str, Any] | None]]
 """Returns the committed offsets of source partitions."""
 
 
-def answer_source(on_message: Callable[[Said], None], read_offsets: ReadStored, request: Request) -> None:
+def answer_source(on_message: Callable[[SourceMessage], None], read_offsets: ReadStored, request: Request) -> None:
     """Handle a message of a source's stage, on the stage's reader thread; it may read offsets from its start on."""
     message = request.message
     if isinstance(message, HandOver):

@@ -181,16 +181,16 @@ class TopicConfigStore(ConfigStore):
     def take(self, record: StoredRecord) -> None:
         """Apply a record and notify the listener; an invalid record is logged and skipped."""
         key = "" if record.key is None else record.key.decode(errors="replace")
-        tell = None
+        notify = None
         try:
             value = None if record.value is None else from_bytes(record.value)
             with self._lock:
                 self._offset = record.offset + 1
-                tell = self._take(key, value)
+                notify = self._take(key, value)
         except ValueError as error:
             log.error("Ignoring record %d of topic %s with key %r: %s", record.offset, self._topic, key, error)
-        if tell is not None and self._is_live:
-            tell()
+        if notify is not None and self._is_live:
+            notify()
 
     def _take(self, key: str, value: Any) -> Callable[[], None] | None:
         for prefix, read in self._readers:

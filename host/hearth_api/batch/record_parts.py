@@ -91,7 +91,7 @@ def kinds_of(records: Sequence[ConnectRecord]) -> tuple[list[int], list[SourceRe
 
 
 def _are_alike(one: Any, other: Any) -> bool:
-    """Return whether two source partitions are written alike; ``1`` and ``True`` are equal, but are not."""
+    """Return whether two source partitions have equal JSON; ``1`` and ``True`` are equal, but are not."""
     if one is other:
         return True
     if one != other:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from collections.abc import Iterable
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ import pytest
 from hearth.cli import run_command
 from hearth.cli.connector_file import read_connector_file
 from hearth.cli.local import LocalHost
+from hearth.cli.written_records import WrittenRecords
 from hearth.foundation.terminal import Terminal
 from hearth_api import ConnectError
 
@@ -26,6 +28,7 @@ class RecordingHost(LocalHost):
         self.requests: list[tuple[str, str]] = []
         self.states = ["RUNNING", "RUNNING"]
         self.trace = "boom"
+        self.type = "sink"
         self.log.write_text("")
 
     @property
@@ -35,12 +38,32 @@ class RecordingHost(LocalHost):
 
     def request(self, method: str, path: str, body: object = None) -> Any:
         """Answer a status; keep all else."""
+        if path.partition("?")[0].endswith("/topics"):
+            return {"a b": {"topics": ["t"]}}
         if not path.partition("?")[0].endswith("/status"):
             self.requests.append((method, path))
             if self.fault is not None:
                 raise self.fault
         connector, task = self.states
-        return {"connector": {"state": connector}, "tasks": [{"id": 0, "state": task, "trace": self.trace}]}
+        tasks = [{"id": 0, "state": task, "trace": self.trace}]
+        return {"connector": {"state": connector}, "tasks": tasks, "type": self.type}
+
+
+class RecordingRecords(WrittenRecords):
+    """Records the topics that are looked at, and the restarts."""
+
+    def __init__(self) -> None:
+        """Begin without any."""
+        self.topics: list[list[str]] = []
+        self.restarts = 0
+
+    def restart(self) -> None:
+        """Count it."""
+        self.restarts += 1
+
+    def look(self, topics: Iterable[str]) -> None:
+        """Record the topics."""
+        self.topics.append(list(topics))
 
 
 class Loop(run_command._Loop):
@@ -70,6 +93,7 @@ def loop(tmp_path: Path, stream: io.StringIO) -> Loop:
     (project / "a.properties").write_text("name=a b\nconnector.class=X\n")
     found = Loop(project, project / "a.properties", tmp_path, Terminal(stream))
     found._host = RecordingHost(tmp_path)
+    found._records = RecordingRecords()
     found._connector = read_connector_file(project / "a.properties")
     found._put()
     requests(found).clear()
@@ -163,6 +187,24 @@ def test_log_and_failure_of_the_connector_are_shown_once(loop: Loop, stream: io.
     loop.look()
     loop.look()
     assert stream.getvalue().count("task 0 is FAILED\nboom") == 1
+
+
+def test_records_of_a_source_are_shown(loop: Loop) -> None:
+    """In full again whenever a task starts; those that a sink reads are not."""
+    host, records = loop._host, loop._records
+    assert isinstance(host, RecordingHost)
+    assert isinstance(records, RecordingRecords)
+    loop.look()
+    assert records.topics == []
+    host.type = "source"
+    loop.look()
+    assert records.topics == [["t"]]
+    restarts = records.restarts
+    loop.look()
+    assert records.restarts == restarts
+    host.states = ["RUNNING", "UNASSIGNED"]
+    loop.look()
+    assert records.restarts == restarts + 1
 
 
 def test_traces_name_the_files_of_the_project(loop: Loop, stream: io.StringIO, tmp_path: Path) -> None:

@@ -390,4 +390,4 @@ def test_listed_file_that_is_missing_rejects_the_bundle(tmp_path: Path) -> None:
     next((tmp_path / "unzipped" / "wheels").glob("greeting-*")).unlink()
     rejected = read(tmp_path / "unzipped")
     assert isinstance(rejected, Rejected)
-    assert "greeting-1.0-py3-none-any.whl is listed in hearth-bundle.json but not there" in rejected.reason
+    assert "greeting-1.0-py3-none-any.whl is listed in hearth-bundle.json but missing" in rejected.reason

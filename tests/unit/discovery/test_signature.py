@@ -66,7 +66,7 @@ def test_bundle_without_a_trusted_signature_is_refused(folder: Path) -> None:
     keys = trusted_signers([folder / "other.pub"])
     for location, words in (
         (build.packed("greeting_source"), "it is not signed"),
-        (folder / "signed.zip", "whom nobody here trusts"),
+        (folder / "signed.zip", "which is not trusted here"),
         (build.wheel("greeting_transform"), f"it has no {MANIFEST}"),
     ):
         with pytest.raises(BundleError, match=words):

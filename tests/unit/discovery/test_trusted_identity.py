@@ -73,7 +73,7 @@ def test_the_file_of_the_guide_trusts_a_workflow(folder: Path) -> None:
 def test_other_identities_and_issuers_are_not_taken_for_it(folder: Path, trusting: Callable[..., Path]) -> None:
     """The same name at another issuer is not trusted."""
     bundle = bundle_at(folder / "signed.zip")
-    with pytest.raises(BundleError, match=r"signed by '.*v1', whom nobody here trusts"):
+    with pytest.raises(BundleError, match=r"signed by '.*v1', which is not trusted here"):
         signer(bundle, trusted_signers([trusting(WORKFLOW + "0")]))
     with pytest.raises(BundleError, match=r"is not valid: .*OIDCIssuer"):
         signer(bundle, trusted_signers([trusting(issuer="https://issuer.example")]))

@@ -33,15 +33,15 @@ def own() -> Levels:
 def test_level_is_set_here_and_in_listeners(own: Levels) -> None:
     """A later process receives the levels that were set before; one that has ended receives none."""
     child, gone = Child(), Child()
-    own.tell(child)
-    own.tell(gone)
+    own.subscribe(child)
+    own.subscribe(gone)
     del gone
     gc.collect()
     logging.getLogger("lvl.a.b")
     assert own.set("lvl.a", "DEBUG") == ["lvl.a", "lvl.a.b"]
     assert logging.getLogger("lvl.a.b").level == logging.DEBUG
     late = Child()
-    own.tell(late)
+    own.subscribe(late)
     assert child.received == late.received == [{"lvl.a": "DEBUG"}]
 
 
@@ -68,7 +68,7 @@ def test_last_modified_is_set_only_for_changed_loggers(own: Levels) -> None:
 def test_adopted_levels_are_passed_on_once(own: Levels) -> None:
     """Known levels are not passed on, or two processes that inform each other would never stop."""
     child = Child()
-    own.tell(child)
+    own.subscribe(child)
     own.take({"lvl": "DEBUG"})
     own.take({"lvl": "DEBUG"})
     assert logging.getLogger("lvl").level == logging.DEBUG

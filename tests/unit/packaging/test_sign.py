@@ -41,7 +41,7 @@ def test_verify_refuses_the_signature_of_an_untrusted_signer(tmp_path: Path) -> 
     name = sign(bundle, tmp_path / "mine")
     wrong = [check for check in verify(bundle, keys=keys[1:]) if not check.is_ok]
     assert [(check.name, check.detail) for check in wrong] == [
-        ("signature", f"it is signed by {name[:16]}, whom nobody here trusts")
+        ("signature", f"it is signed by {name[:16]}, which is not trusted here")
     ]
 
 

@@ -677,7 +677,7 @@ def test_a_topic_without_written_records_is_not_reported() -> None:
     run = begin(HUGE, BAD, DROPPED)
     drain(run)
     assert (run.link.topics, run.error) == ([], None)
-    assert run.loop._send_buffer._unheard["t"].size == 0
+    assert run.loop._send_buffer._unacknowledged["t"].size == 0
 
 
 def test_a_topic_is_reported_with_its_first_written_record() -> None:

@@ -88,7 +88,7 @@ def _constants(data: bytes) -> tuple[list[int], int]:
 def _class_name(data: bytes, places: list[int], number: int) -> str:
     place = places[number]
     if not place or data[place] != _CLASS:
-        raise ValueError("it names a class that is none")
+        raise ValueError("it names a class by an entry that is not a class")
     found = _text(data, places[data[place + 1] << 8 | data[place + 2]])
     if len(found) > MAX_PATH:
         raise ValueError(f"it has a name of {len(found)} bytes")

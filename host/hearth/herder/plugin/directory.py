@@ -48,7 +48,7 @@ class PluginGone(ConflictError):
     hint = "put the bundle back"
 
     def __str__(self) -> str:
-        """Return the message, which tells the operator what happened to the bundle."""
+        """Return the message for the operator about the bundle."""
         class_name, location, reason = self.args
         return (
             f"{class_name} was found in {location} and is no longer available: {reason}. "
@@ -104,7 +104,7 @@ class PluginDirectory:
             there = {(each.class_name, each.type, each.location) for each in found.plugins}
             lost = [each for each in (*self._lost, *gone) if (each.class_name, each.type, each.location) not in there]
             self._lost = tuple(dict.fromkeys(lost))
-        _tell(before, found)
+        _log_changes(before, found)
         if changed:
             self._listener(frozenset(changed))
 
@@ -225,7 +225,7 @@ def _identity(plugin: Plugin) -> Plugin:
     return plugin if plugin.bundle is None else replace(plugin, bundle=plugin.bundle.identity)
 
 
-def _tell(before: Catalogue, found: Catalogue) -> None:
+def _log_changes(before: Catalogue, found: Catalogue) -> None:
     """Log the bundles that were added, replaced or removed."""
     bundles = [
         {each.bundle.location: each.bundle.identity for each in catalogue.plugins if each.bundle is not None}

@@ -43,7 +43,7 @@ class ExtensionStage(PluginStage):
     ) -> None:
         self._state = state
         self._seconds = seconds
-        super().__init__(PluginProcess(environment.confined(AS_HOST), plugin.class_name), self._tell)
+        super().__init__(PluginProcess(environment.confined(AS_HOST), plugin.class_name), self._answer)
         try:
             call = LoadExtension(plugin.reference, dict(config), state.kafka_cluster_id())
             self.loaded = self.call(call, seconds)
@@ -63,7 +63,7 @@ class ExtensionStage(PluginStage):
         except RemoteError as error:
             raise KINDS.get(error.info.kind, ConnectError)(error.info.message or error.info.class_name) from error
 
-    def _tell(self, message: Message) -> ConnectorNames | ConnectorSettings | ForwardedHealth:
+    def _answer(self, message: Message) -> ConnectorNames | ConnectorSettings | ForwardedHealth:
         if isinstance(message, AskConnectors):
             return ConnectorNames(self._state.connectors())
         if isinstance(message, AskConfig):

@@ -70,7 +70,7 @@ class StagedConnector:
         self._is_closed = False
         self._stage: PluginStage | None = None
         try:
-            self._tried(lambda _: None)
+            self._retried(lambda _: None)
         except BaseException:
             self.close()
             raise
@@ -127,9 +127,9 @@ class StagedConnector:
             stage.close()
 
     def _ask(self, call: Call[R]) -> R:
-        return self._tried(lambda stage: stage.call(call, self._seconds))
+        return self._retried(lambda stage: stage.call(call, self._seconds))
 
-    def _tried(self, act: Callable[[PluginStage], R]) -> R:
+    def _retried(self, act: Callable[[PluginStage], R]) -> R:
         try:
             return act(self._stage or self._live())
         except RemoteError:

@@ -130,8 +130,8 @@ class DefinitionMaker:
                     self._directory.plugin(named.value or "", config[name], type_of(role))
             except ConfigError as error:
                 value.add_error_message(str(error))
-                is_heard = isinstance(error, VersionNotFound) if role in CONVERTER_KEYS else not named.error_messages
-                if is_heard and config.get(named.name) is not None:
+                is_missing = isinstance(error, VersionNotFound) if role in CONVERTER_KEYS else not named.error_messages
+                if is_missing and config.get(named.name) is not None:
                     named.add_error_message(str(error))
             except NotFoundError:
                 continue  # the check of the class reports it

@@ -98,7 +98,7 @@ final class Channel {
             try {
                 Frame.write(out, header, bodies);
             } catch (IOException error) {
-                isClosed = true; // the runtime is gone, and nobody reads the answer
+                isClosed = true; // the runtime has ended, so the answer is not read
             }
         }
     }

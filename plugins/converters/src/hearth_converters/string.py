@@ -45,7 +45,7 @@ class StringConverterSettings(Settings):
     converter_type: str = key(_KIND.name, check=_KIND.validator, importance=_KIND.importance, doc=_KIND.doc)
     encoding: str | None = key(
         "converter.encoding", default="UTF-8", importance=Importance.HIGH,
-        doc="Name of the encoding between texts and bytes.", width=Width.MEDIUM, display_name="Encoding",
+        doc="The encoding of texts as bytes.", width=Width.MEDIUM, display_name="Encoding",
     )  # fmt: skip
 
 

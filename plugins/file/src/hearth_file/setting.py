@@ -17,15 +17,15 @@ class FileStreamSourceConfig(Settings):
 
     file: str | None = key(
         "file", default=None, importance=Importance.HIGH,
-        doc="Path of the file to read. The standard input is read when there is none.",
+        doc="Path of the file to read; the standard input if unset.",
     )  # fmt: skip
     topic: str = key(
-        "topic", check=NonEmptyString(), importance=Importance.HIGH, doc="Topic the lines are written to."
+        "topic", check=NonEmptyString(), importance=Importance.HIGH, doc="The topic to write the lines to."
     )
     batch_size: int = key(
         "batch.size", default=2000, importance=Importance.LOW,
-        doc=f"Most lines the task hands over at once. Where the key is not set, up to {LARGE_BATCH:,} lines go at a"
-        " time while the file holds so many, since they move as columns.",
+        doc=f"The maximum number of lines in a poll. If unset, a poll may return up to {LARGE_BATCH:,} lines, because"
+        " they move as columns.",
     )  # fmt: skip
 
 
@@ -34,6 +34,5 @@ class FileStreamSinkConfig(Settings):
 
     file: str | None = key(
         "file", default=None, importance=Importance.HIGH,
-        doc="Path of the file that lines are appended to, made when it is missing."
-        " The standard output is written to when there is none.",
+        doc="Path of the file to append to, created if missing; the standard output if unset.",
     )  # fmt: skip

@@ -145,7 +145,7 @@ class BatchReader:
         """Group rows by known envelope, with a group for the others; the largest group comes last."""
         if self._branch is None:
             self._branch = branch([*self._known][-_KINDS_AT_MOST:])
-        groups = sorted(_told_apart(self._branch, data), key=len)
+        groups = sorted(_distinguished(self._branch, data), key=len)
         data, ends = data.take(pa.array(np.concatenate(groups))), np.cumsum([len(group) for group in groups])
         return [(rows[group], data.slice(end - len(group), len(group))) for group, end in zip(groups, ends.tolist())]
 
@@ -257,7 +257,7 @@ def branch(heads: Sequence[bytes]) -> Branch | None:
     return Branch(place, {byte: branch(own) for byte, own in ways.items()})
 
 
-def _told_apart(start: Branch | None, data: Any) -> Iterator[Any]:
+def _distinguished(start: Branch | None, data: Any) -> Iterator[Any]:
     """Yield the indexes of rows that take the same path through the branches, and of those that match none."""
     content, offsets = memory(data)
     begins, last = offsets[:-1], len(content) - 1

@@ -10,7 +10,7 @@ from typing import Any
 from hearth_api import ConfigDef, ConfigError, ConfigType
 
 KEY = "allowed.paths"
-DOC = "Absolute paths, with commas and no blanks in between: nothing else is read. All paths unless given."
+DOC = "Absolute paths, separated by commas without blanks: nothing else is read. All paths by default."
 
 
 def definition() -> ConfigDef:

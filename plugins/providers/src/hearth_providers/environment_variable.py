@@ -11,7 +11,7 @@ from hearth_api.java import compile_pattern
 from hearth_api.worker import ConfigData, ConfigProvider
 
 KEY = "allowlist.pattern"
-DOC = "A regular expression: only variables whose whole name it matches are read. All unless given."
+DOC = "A regular expression: only variables whose whole name it matches are read. All by default."
 
 
 class EnvVarConfigProvider(ConfigProvider):

@@ -111,7 +111,7 @@ class HttpRegistry(Registry):
         try:
             return read(answer)
         except (KeyError, TypeError, ValueError, AttributeError) as error:
-            message = f"an answer to {method} {path} that is none: {_short(answer)}"
+            message = f"an invalid answer to {method} {path}: {_short(answer)}"
             raise RegistryRefusal(message, 200, UNREADABLE) from error
 
 

@@ -236,7 +236,7 @@ def _pointed(document: Any, pointer: str, reference: str) -> Any:
         elif isinstance(place, list) and name.isdecimal() and int(name) < len(place):
             place = place[int(name)]
         else:
-            raise PayloadError(f"JSON schema refers to {reference!r}, which is not there")
+            raise PayloadError(f"JSON schema refers to {reference!r}, which does not exist")
     return place
 
 

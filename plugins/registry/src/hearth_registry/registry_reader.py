@@ -95,7 +95,7 @@ class RegistryReader(RegistrySide):
 
     def prefix_error(self, topic: str, data: bytes) -> Exception:
         """Return the error of bytes without a valid prefix."""
-        error = self._tried(topic, lambda: self._schema_id(data, None))
+        error = self._result_or_error(topic, lambda: self._schema_id(data, None))
         assert isinstance(error, DataError)
         return error
 
@@ -108,9 +108,9 @@ class RegistryReader(RegistrySide):
             except _PAYLOAD_ERRORS as error:
                 raise self._unreadable(schema_id, error) from error
 
-        return self._tried(topic, value)
+        return self._result_or_error(topic, value)
 
-    def _tried(self, topic: str, call: Callable[[], Any]) -> Any:
+    def _result_or_error(self, topic: str, call: Callable[[], Any]) -> Any:
         """Return the result of a call, or the data error that it raises."""
         try:
             with self._wording.reading_from(topic):

@@ -36,7 +36,7 @@ STRATEGIES = "io.confluent.kafka.serializers.subject."
 SCHEMA_IDS = "io.confluent.kafka.serializers.schema.id."
 _CONTEXTS = "io.confluent.kafka.serializers.context."
 _JAVA_OBJECTS = "it is for Java objects, of which there are none"
-_UNHEARD = {
+_IGNORED = {
     "use.apache.http.client": "requests go by the one client there is",
     "schema.reflection": "there are no Java classes to look into",
     "schema.backup.enabled": "wrapped schemas are not read",
@@ -44,7 +44,7 @@ _UNHEARD = {
     "bearer.auth.custom.provider.class": "Java classes cannot be run",
     "bearer.auth.scope.claim.name": "tokens are passed on without a look inside",
     "bearer.auth.sub.claim.name": "tokens are passed on without a look inside",
-    "ignore.modern.dialects": "schemas of all dialects are read alike",
+    "ignore.modern.dialects": "schemas of all dialects are read in the same way",
     "avro.use.logical.type.converters": _JAVA_OBJECTS,
     "avro.reflection.allow.null": _JAVA_OBJECTS,
     "avro.remove.java.properties": _JAVA_OBJECTS,
@@ -78,7 +78,7 @@ _TLS_SECRETS = [
     )
 ]  # fmt: skip
 _SASL, _SASL_SECRETS = ["sasl.oauthbearer.token.endpoint.url"], ["sasl.jaas.config"]
-_UNHEARD_PREFIXES = {
+_IGNORED_PREFIXES = {
     "rule.": "rules of data contracts are not run",
     "validation.rules.": "rules of data contracts are not run",
     "bearer.auth.uami.endpoint.": "tokens of Azure's managed identities are not fetched",
@@ -316,7 +316,7 @@ class RegistrySettings(Settings):
         """Parse the keys, with the client's prefix taking precedence; warn about keys without effect."""
         super().__init__(_without_prefix(props))
         for name in self.originals:
-            if (why := _unheard(name)) is not None:
+            if (why := _ignored_because(name)) is not None:
                 log.warning("key %r has no effect: %s", name, why)
 
     @property
@@ -356,7 +356,7 @@ def _known_otherwise(definition: ConfigDef) -> Iterator[ConfigKey]:
             check = None if each.validator is None else _unless_none(each.validator)
             name = CLIENT_PREFIX + each.name
             yield replace(each, name=name, display_name=name, default=None, validator=check, unlisted=True)
-    others = dict.fromkeys((*_TLS, *_SASL, *_UNHEARD), ConfigType.STRING)
+    others = dict.fromkeys((*_TLS, *_SASL, *_IGNORED), ConfigType.STRING)
     others |= dict.fromkeys((*_TLS_SECRETS, *_SASL_SECRETS), ConfigType.PASSWORD)
     for name, type_ in others.items():
         if name not in definition.keys:
@@ -371,7 +371,7 @@ def _unless_none(validator: Validator) -> Validator:
     return Lambda(ensure_valid, str(validator))
 
 
-def _unheard(name: str) -> str | None:
-    if name in _UNHEARD:
-        return _UNHEARD[name]
-    return next((why for prefix, why in _UNHEARD_PREFIXES.items() if name.startswith(prefix)), None)
+def _ignored_because(name: str) -> str | None:
+    if name in _IGNORED:
+        return _IGNORED[name]
+    return next((why for prefix, why in _IGNORED_PREFIXES.items() if name.startswith(prefix)), None)

@@ -233,7 +233,7 @@ class RegistryWriter(RegistrySide):
             if version is None:  # registries before 8.0 return only the id
                 version = self._registry.look_up(each.subject, text, settings.normalize).version
             if version is None:
-                raise SerializationError(f"the registry tells no version of {each.subject!r}")
+                raise SerializationError(f"the registry returned no version of {each.subject!r}")
             return Reference(each.name, each.subject, version)
 
     def _parsed(self, found: RegisteredSchema, own: FormatSchema) -> FormatSchema:

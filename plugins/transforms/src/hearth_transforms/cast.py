@@ -72,9 +72,8 @@ class CastConfig(Settings):
         "spec",
         check=Lambda(_check_spec, DESCRIPTION),
         importance=Importance.HIGH,
-        doc="Pairs of the name of a field and its new type, with a colon between them, or one type for the whole key"
-        " or value: int8, int16, int32, int64, float32, float64, boolean or string. Bytes only become a string, in"
-        " base64.",
+        doc="Fields with their new types, such as foo:int32,bar:string, or one type for the whole key or value: int8,"
+        " int16, int32, int64, float32, float64, boolean or string. Bytes can only be cast to a string, in base64.",
     )
     replace_null_with_default: bool = null_to_default()
     field_syntax_version: str = field_syntax()

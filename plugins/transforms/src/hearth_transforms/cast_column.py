@@ -50,7 +50,7 @@ def cast_many(many: ScalarColumn, target: Type) -> ScalarColumn:
     """Apply `cast` to values without schema."""
     schema, column = many.column()
     if schema.name is not None or schema.type in _FLOATS or target is Type.FLOAT32:
-        raise UnlikeError("a float has another width where no schema tells it, and a time cannot be cast")
+        raise UnlikeError("a float without schema has another width, and a time cannot be cast")
     if target is schema.type:
         return many
     found = cast_column(column, schema, target)

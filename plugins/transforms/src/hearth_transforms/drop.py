@@ -20,8 +20,8 @@ class DropConfig(Settings):
         default="nullify",
         check=ValidString("nullify", "retain", "validate", "force_optional"),
         importance=Importance.MEDIUM,
-        doc="What becomes of the schema. nullify: it goes as well. retain: it stays, whether or not it allows a null."
-        " validate: it stays, and one that is not optional is an error. force_optional: it is made optional.",
+        doc="How the schema is handled. nullify: it becomes null as well. retain: it stays, even if it does not allow"
+        " a null. validate: it stays, and it is an error if it is not optional. force_optional: it becomes optional.",
     )
 
 

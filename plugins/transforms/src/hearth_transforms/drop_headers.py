@@ -18,7 +18,7 @@ class DropHeadersConfig(Settings):
         "headers",
         check=ValidList(empty_allowed=False),
         importance=Importance.HIGH,
-        doc="Names of the headers to take off.",
+        doc="Names of the headers to remove.",
     )
 
 

@@ -18,15 +18,15 @@ _PURPOSE = "field extraction"
 class ExtractFieldConfig(Settings):
     """Settings of ExtractField."""
 
-    field: str = key("field", doc="Name of the field, or the path to it.", importance=Importance.MEDIUM)
+    field: str = key("field", doc="Name or path of the field.", importance=Importance.MEDIUM)
     replace_null_with_default: bool = null_to_default()
     field_syntax_version: str = key(
         "field.syntax.version",
         default="V1",
         check=CaseInsensitiveValidString("V1", "V2"),
         importance=Importance.HIGH,
-        doc="How `field` is read. V1: as the name of a field at the top. V2: as a path whose names stand between"
-        " dots, a name that has dots itself in backticks, such as `foo.bar`.baz.",
+        doc="The syntax of `field`. V1: the name of a top-level field. V2: a path of names separated by dots; a name"
+        " with dots is in backticks, such as `foo.bar`.baz.",
     )
 
 

@@ -36,21 +36,21 @@ class ExtractTopicConfig(Settings):
         "field",
         default="",
         importance=Importance.MEDIUM,
-        doc="Name of the field, or of the header, that holds the topic. Empty where the whole key or value does.",
+        doc="Name of the field or header with the topic; empty if the whole key or value is the topic.",
     )
     field_format: str = key(
         "field.format",
         default="PLAIN",
         check=ValidString("JSON_PATH", "PLAIN"),
         importance=Importance.MEDIUM,
-        doc="How `field` is read. PLAIN: as the name of a field at the top, or of a header. JSON_PATH: as a path to a"
-        " field inside of others, such as $.f1.f3.",
+        doc="The syntax of `field`. PLAIN: the name of a top-level field or a header. JSON_PATH: a path to a nested"
+        " field, such as $.f1.f3.",
     )
     skip_missing_or_null: bool = key(
         "skip.missing.or.null",
         default=False,
         importance=Importance.MEDIUM,
-        doc="Whether a record that has no such text keeps its topic. Otherwise it is an error.",
+        doc="Whether a record without such a text keeps its topic; otherwise it is an error.",
     )
 
 

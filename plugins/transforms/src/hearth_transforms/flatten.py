@@ -23,7 +23,7 @@ class FlattenConfig(Settings):
         "delimiter",
         default=".",
         importance=Importance.MEDIUM,
-        doc="What stands between the names of the fields on the way, which make the new name together.",
+        doc="The delimiter between the names of nested fields in a new name.",
     )
 
 

@@ -45,13 +45,13 @@ class HeaderFromConfig(Settings):
         "headers",
         check=_NON_EMPTY_LIST,
         importance=Importance.HIGH,
-        doc="Names of the headers, as many as there are fields and in the same order.",
+        doc="Names of the headers, one for each field, in the same order.",
     )
     operation: str = key(
         "operation",
         check=ValidString("move", "copy"),
         importance=Importance.HIGH,
-        doc="Whether the fields are taken out (move) or stay where they are as well (copy).",
+        doc="Whether the fields are removed (move) or kept (copy).",
     )
     replace_null_with_default: bool = null_to_default()
     field_syntax_version: str = field_syntax()

@@ -15,7 +15,7 @@ from hearth_transforms.side import KEY, VALUE, R, Side
 class HoistFieldConfig(Settings):
     """Settings of HoistField."""
 
-    field: str = key("field", doc="Name of the one field of the new struct or map.", importance=Importance.MEDIUM)
+    field: str = key("field", doc="Name of the single field of the new struct or map.", importance=Importance.MEDIUM)
 
 
 class HoistField(FieldPlugin):

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from hearth_api.layout import Moves
     from hearth_transforms.plain_column import AddedColumns
 
-_SUFFIX = " A ! at its end makes the field required, a ? optional, which it is without either."
+_SUFFIX = " A ! at its end makes the field required, a ? optional, the default."
 
 
 def _field_key(name: str, doc: str) -> Any:
@@ -36,7 +36,7 @@ class InsertFieldConfig(Settings):
     timestamp_field: str | None = _field_key("timestamp.field", "Name of the field for the record's timestamp.")
     static_field: str | None = _field_key("static.field", "Name of the field for the text of `static.value`.")
     static_value: str | None = key(
-        "static.value", default=None, importance=Importance.MEDIUM, doc="Text for the field of `static.field`."
+        "static.value", default=None, importance=Importance.MEDIUM, doc="The text in the field `static.field`."
     )
     replace_null_with_default: bool = null_to_default()
     field_syntax_version: str = field_syntax()

@@ -20,7 +20,7 @@ class InsertHeaderConfig(Settings):
         "value.literal",
         check=NonNull(),
         importance=Importance.HIGH,
-        doc="What the header holds: a number, a date, a list and so on where the text stands for one, else the text.",
+        doc="The value of the header. A text that represents a number, a date, a list or another type has that type.",
     )
 
 

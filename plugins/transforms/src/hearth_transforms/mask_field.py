@@ -26,8 +26,8 @@ class MaskFieldConfig(Settings):
         default=None,
         check=NonEmptyString(),
         importance=Importance.LOW,
-        doc="What to write instead, for fields that hold text or numbers. Without it a field gets the nothing of its"
-        " type: 0, false, an empty text or list, the beginning of 1970.",
+        doc="The replacement for fields with text or numbers. Without it a field gets the empty value of its type: 0,"
+        " false, an empty text or list, the start of 1970.",
     )
     replace_null_with_default: bool = null_to_default()
     field_syntax_version: str = field_syntax()

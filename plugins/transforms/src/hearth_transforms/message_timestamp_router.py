@@ -28,26 +28,26 @@ class MessageTimestampRouterConfig(Settings):
         "topic.format",
         default="${topic}-${timestamp}",
         importance=Importance.HIGH,
-        doc="The new topic, in which ${topic} stands for the present one and ${timestamp} for the formatted time.",
+        doc="The new topic; ${topic} is replaced by the present topic and ${timestamp} by the formatted time.",
     )
     message_timestamp_keys: list[str] = key(
         "message.timestamp.keys",
         check=ValidList(empty_allowed=False),
         importance=Importance.HIGH,
-        doc="Names of the fields of the value that may tell the time; the first one that is there and not null does.",
+        doc="Names of the fields of the value with the time; the first one that is present and not null is used.",
     )
     message_timestamp_format: str = key(
         "message.timestamp.format",
         default="",
         importance=Importance.HIGH,
-        doc="How the field tells the time as a string, in UTC: a pattern of Java's SimpleDateFormat. A number counts"
+        doc="The format of a time that is a string, in UTC: a pattern of Java's SimpleDateFormat. A number is"
         " milliseconds since 1970.",
     )
     topic_timestamp_format: str = key(
         "topic.timestamp.format",
         default="yyyyMMdd",
         importance=Importance.HIGH,
-        doc="How the time is written in the topic, in UTC: a pattern of Java's SimpleDateFormat.",
+        doc="The format of the time in the topic, in UTC: a pattern of Java's SimpleDateFormat.",
     )
 
 

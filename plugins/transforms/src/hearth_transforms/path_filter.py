@@ -29,22 +29,22 @@ class PathFilterConfig(Settings):
         "filter.condition",
         check=Lambda(_check_path, "valid json path"),
         importance=Importance.HIGH,
-        doc="A path as JsonPath for Java has it, such as $[?(@.author == 'Tolstoy')]; a record matches where it leads"
-        " anywhere.",
+        doc="A path in the syntax of JsonPath for Java, such as $[?(@.author == 'Tolstoy')]; a record matches if the"
+        " path has a result.",
     )
     filter_type: str = key(
         "filter.type",
         check=ValidString("include", "exclude"),
         importance=Importance.HIGH,
-        doc="Which records go on: those that match (include) or all others (exclude).",
+        doc="Which records pass: those that match (include) or all others (exclude).",
     )
     missing_or_null_behavior: str = key(
         "missing.or.null.behavior",
         default="fail",
         check=ValidString("fail", "include", "exclude"),
         importance=Importance.MEDIUM,
-        doc="What becomes of a record without the fields on the way: it is an error (fail), goes on (include) or is"
-        " dropped (exclude). A field that only a condition in brackets names may be missing: it fulfils nothing.",
+        doc="How a record without the fields of the path is handled: it is an error (fail), passes (include) or is"
+        " dropped (exclude). A field in a condition in brackets may be missing; it equals nothing.",
     )
 
 
@@ -85,7 +85,7 @@ class PathFilter(KafkaPlugin, BatchTransformation):
         if self._missing == "fail":
             raise DataError(
                 f"the {self.side.name} has nothing where filter.condition {self._text!r} leads;"
-                " missing.or.null.behavior says whether such records go on (include) or are dropped (exclude)"
+                " missing.or.null.behavior sets whether such records pass (include) or are dropped (exclude)"
             )
         return self._missing == "include"
 

@@ -19,7 +19,7 @@ def null_to_default() -> Any:
         "replace.null.with.default",
         default=True,
         importance=Importance.MEDIUM,
-        doc="Whether the default of a field stands in for its null.",
+        doc="Whether a null is replaced by the default of its field.",
     )
 
 
@@ -30,8 +30,8 @@ def field_syntax() -> Any:
         default="V1",
         check=CaseInsensitiveValidString("V1", "V2"),
         importance=Importance.HIGH,
-        doc="How fields are named. V1: by names of fields at the top. V2: by paths whose names stand between dots, a"
-        " name that has dots itself in backticks, such as `foo.bar`.baz.",
+        doc="The syntax of field names. V1: names of top-level fields. V2: paths of names separated by dots; a name"
+        " with dots is in backticks, such as `foo.bar`.baz.",
         unlisted=True,
     )
 

@@ -18,7 +18,7 @@ class TopicNameMatchesConfig(Settings):
         "pattern",
         check=Composite(NonEmptyString(), Regex()),
         importance=Importance.MEDIUM,
-        doc="Regular expression, in Java's syntax, that the whole topic of a record must match.",
+        doc="Regular expression in Java's syntax that must match the whole topic of a record.",
     )
 
 

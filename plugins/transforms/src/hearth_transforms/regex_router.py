@@ -21,12 +21,12 @@ class RegexRouterConfig(Settings):
         "regex",
         check=Regex(),
         importance=Importance.HIGH,
-        doc="Regular expression, in Java's syntax, that the whole topic must match to be changed.",
+        doc="Regular expression in Java's syntax; topics that match it as a whole are changed.",
     )
     replacement: str = key(
         "replacement",
         importance=Importance.HIGH,
-        doc="The new topic, in which $1 or ${name} stands for what a group matched and \\ for the next character.",
+        doc="The new topic; $1 and ${name} are replaced by the text of a group, and \\ escapes the next character.",
     )
 
 

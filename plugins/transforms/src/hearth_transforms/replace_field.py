@@ -40,21 +40,21 @@ class ReplaceFieldConfig(Settings):
         default=[],
         check=ValidList(),
         importance=Importance.MEDIUM,
-        doc="Names of the fields to leave out, even where they are included as well.",
+        doc="Names of the fields to remove, even if they are also included.",
     )
     include: list[str] = key(
         "include",
         default=[],
         check=ValidList(),
         importance=Importance.MEDIUM,
-        doc="Names of the fields to keep; without any all are kept.",
+        doc="Names of the fields to keep; all if empty.",
     )
     renames: list[str] = key(
         "renames",
         default=[],
         check=Lambda(_check_renames, DESCRIPTION),
         importance=Importance.MEDIUM,
-        doc="Pairs of the present and the new name of a field, with a colon between them.",
+        doc="Fields with their new names, such as foo:bar,abc:xyz.",
     )
     replace_null_with_default: bool = null_to_default()
     field_syntax_version: str = field_syntax()

@@ -46,7 +46,7 @@ def convert_many(many: ScalarColumn, target: TimeKind, notation: Notation) -> Sc
     """Apply `convert` to values without schema."""
     schema, column = many.column()
     if schema.type is Type.BOOLEAN or schema.type is Type.FLOAT64:
-        raise UnlikeError("values that tell no time")
+        raise UnlikeError("values that are no times")
     found = converted(column, kind_of_schema(schema), target, notation)
     if found is None:
         raise UnlikeError("one of the values cannot be converted")

@@ -33,26 +33,26 @@ class TimestampConverterConfig(Settings):
         "field",
         default="",
         importance=Importance.HIGH,
-        doc="Name of the field that holds the time; empty where the whole key or value does.",
+        doc="Name of the field with the time; empty if the whole key or value is the time.",
     )
     target_type: str = key(
         "target.type",
         check=ValidString("string", "unix", "Date", "Time", "Timestamp"),
         importance=Importance.HIGH,
-        doc="What the time becomes: string, unix, Date, Time or Timestamp.",
+        doc="The new type of the time: string, unix, Date, Time or Timestamp.",
     )
     format: str = key(
         "format",
         default="",
         importance=Importance.MEDIUM,
-        doc="How times are written as strings, in UTC: a pattern of Java's SimpleDateFormat, to print and to read.",
+        doc="The format of times as strings, in UTC, for printing and parsing: a pattern of Java's SimpleDateFormat.",
     )
     unix_precision: str = key(
         "unix.precision",
         default="milliseconds",
         check=ValidString("nanoseconds", "microseconds", "milliseconds", "seconds"),
         importance=Importance.LOW,
-        doc="What unix times count. Times have whole milliseconds in between, so what is finer is lost.",
+        doc="The unit of Unix times. Conversions use whole milliseconds, so finer fractions are lost.",
     )
     replace_null_with_default: bool = null_to_default()
     field_syntax_version: str = field_syntax()

@@ -22,13 +22,13 @@ class TimestampRouterConfig(Settings):
         "topic.format",
         default="${topic}-${timestamp}",
         importance=Importance.HIGH,
-        doc="The new topic, in which ${topic} stands for the present one and ${timestamp} for the formatted time.",
+        doc="The new topic; ${topic} is replaced by the present topic and ${timestamp} by the formatted time.",
     )
     timestamp_format: str = key(
         "timestamp.format",
         default="yyyyMMdd",
         importance=Importance.HIGH,
-        doc="How the time is written, in UTC: a pattern of Java's SimpleDateFormat.",
+        doc="The format of the time, in UTC: a pattern of Java's SimpleDateFormat.",
     )
 
 

@@ -23,7 +23,7 @@ class TombstoneHandlerConfig(Settings):
         default="warn",
         check=ValidString("ignore", "warn", "fail", "drop_silent", "drop_warn"),
         importance=Importance.MEDIUM,
-        doc="What a record whose value is null leads to. ignore, drop_silent: it is dropped. warn, drop_warn: it is"
+        doc="How a record whose value is null is handled. ignore, drop_silent: it is dropped. warn, drop_warn: it is"
         " dropped with a warning in the log. fail: it is an error.",
     )
 

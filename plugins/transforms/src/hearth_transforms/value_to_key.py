@@ -24,7 +24,7 @@ class ValueToKeyConfig(Settings):
         "fields",
         check=ValidList(empty_allowed=False),
         importance=Importance.HIGH,
-        doc="Names of the fields of the value that make the key.",
+        doc="Names of the fields of the value that form the key.",
     )
     replace_null_with_default: bool = null_to_default()
     field_syntax_version: str = field_syntax()

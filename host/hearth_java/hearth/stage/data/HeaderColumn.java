@@ -25,7 +25,7 @@ public final class HeaderColumn {
         private final List<List<Object>> parts = new ArrayList<>();
         private int row;
 
-        /** Starts entries for so many rows, of so many parts each. */
+        /** Starts entries for a number of rows with a number of parts each. */
         public Entries(int rows, int width) {
             counts = new int[rows];
             for (int part = 0; part < width; part++) {
