@@ -88,16 +88,16 @@ def _of_bytes(columns: Mapping[str, Any]) -> Batch:
     return _of_sides(sides, len(next(iter(columns.values()))))
 
 
-TravellingCells = Annotated[Cells, Body(Cells.of, Cells.to_batch)]
-TravellingBytes = Annotated[Mapping[str, Any], Body(_bytes_of, _of_bytes)]
-TravellingRun = Annotated[
+WireCells = Annotated[Cells, Body(Cells.of, Cells.to_batch)]
+WireBytes = Annotated[Mapping[str, Any], Body(_bytes_of, _of_bytes)]
+WireRun = Annotated[
     ColumnRun,
     Body(
         lambda batch: ColumnRun(batch.value_schema, _column(batch), rows=batch.column("row")),
         _of_run,
     ),
 ]
-TravellingHeaders = Annotated[
+WireHeaders = Annotated[
     Any,
     Body(
         lambda batch: _column(batch, "headers"),
@@ -128,7 +128,7 @@ HeadersByRow = Annotated[
 class Serialized:
     """The bytes of each side, null for a failed row, and the changed headers by position."""
 
-    columns: TravellingBytes
+    columns: WireBytes
     failures: list[Failure] = field(default_factory=list)
     headers: HeadersByRow = field(default_factory=dict)
 
@@ -142,7 +142,7 @@ class Serialize(PluginCall[Serialized], op="serialize"):
 
     roles: list[str]
     topic: str
-    cells: TravellingCells
+    cells: WireCells
 
     def run(self, plugins: Plugins) -> Serialized:
         """Run the converters."""
@@ -178,7 +178,7 @@ class Deserialized:
     """
 
     counts: list[int]
-    runs: list[TravellingRun]
+    runs: list[WireRun]
     failures: list[Failure] = field(default_factory=list)
 
     def by_converter(self) -> list[list[ColumnRun]]:
@@ -193,7 +193,7 @@ class Deserialize(PluginCall[Deserialized], op="deserialize"):
 
     roles: list[str]
     topic: str
-    cells: TravellingCells
+    cells: WireCells
 
     def run(self, plugins: Plugins) -> Deserialized:
         """Run the converters."""
@@ -221,7 +221,7 @@ class Deserialize(PluginCall[Deserialized], op="deserialize"):
 class SerializedHeaders:
     """The headers of every row, as a raw column; a failed row has none."""
 
-    column: TravellingHeaders
+    column: WireHeaders
     failures: list[Failure] = field(default_factory=list)
 
 
@@ -247,7 +247,7 @@ class SerializeHeaders(PluginCall[SerializedHeaders], op="serialize_headers"):
 class DeserializedHeaders:
     """A column of headers; a failed row has none."""
 
-    column: TravellingHeaders
+    column: WireHeaders
     failures: list[Failure] = field(default_factory=list)
 
 
@@ -256,7 +256,7 @@ class DeserializeHeaders(PluginCall[DeserializedHeaders], op="deserialize_header
     """Converts a raw column of headers to a batch's headers column."""
 
     topic: str
-    column: TravellingHeaders
+    column: WireHeaders
     are_ignored: bool = False
     """Whether no plugin uses the headers: then they are read only if reading may fail."""
 

@@ -18,7 +18,7 @@ def _bytes(value: Any) -> bytes:
         raise ValueError("not base64") from error
 
 
-TravellingBody = Annotated[bytes, Form(_bytes, lambda data: base64.b64encode(data).decode("ascii"))]
+WireBody = Annotated[bytes, Form(_bytes, lambda data: base64.b64encode(data).decode("ascii"))]
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,7 @@ class ForwardedRequest:
     path: str
     query: dict[str, list[str]]
     headers: dict[str, str] = field(repr=False)
-    body: TravellingBody = field(repr=False)
+    body: WireBody = field(repr=False)
     path_params: dict[str, str]
 
 
@@ -57,7 +57,7 @@ class ForwardedResponse:
 
     status: int
     headers: dict[str, str]
-    body: TravellingBody = field(repr=False)
+    body: WireBody = field(repr=False)
 
 
 @dataclass(frozen=True)

@@ -15,11 +15,11 @@ BYTES_A_SECOND = 64 << 10
 class LogBudget:
     """The log budget of one process or tenant; after an excess, nothing is logged for a while.
 
-    `sharers` is the number of tenants that the budget is for. Used by one thread at a time.
+    `tenants` is the number of tenants that the budget is for. Used by one thread at a time.
     """
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
-        self.sharers = 1
+        self.tenants = 1
         self.left_out = 0
         """Number of lines dropped since the last logged one."""
         self._clock = clock
@@ -49,7 +49,7 @@ class LogBudget:
             yield LogLine("WARN", "stderr", text, time.time(), tenant)
 
     def _has(self, size: int) -> bool:
-        now, burst = self._clock(), BURST_BYTES * self.sharers
-        self._bytes = min(burst, self._bytes + (now - self._counted_at) * BYTES_A_SECOND * self.sharers)
+        now, burst = self._clock(), BURST_BYTES * self.tenants
+        self._bytes = min(burst, self._bytes + (now - self._counted_at) * BYTES_A_SECOND * self.tenants)
         self._counted_at = now
         return self._bytes >= (max(size, burst // 4) if self.left_out else size)

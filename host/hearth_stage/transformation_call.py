@@ -32,14 +32,14 @@ def _mask(answers: Any) -> Any:
     return pa.array(answers, pa.bool_())
 
 
-TravellingMask = Annotated[Any, Form(_mask, lambda mask: mask.to_pylist())]
+WireMask = Annotated[Any, Form(_mask, lambda mask: mask.to_pylist())]
 
 
 @dataclass(frozen=True)
 class PredicateAnswers:
     """A predicate's answers, a boolean per row, and the rows on which it failed, where the answer is false."""
 
-    mask: TravellingMask
+    mask: WireMask
     failures: list[Failure] = field(default_factory=list)
 
 

@@ -135,7 +135,7 @@ class StageConnection:
 
     def share_log(self, tenants: int) -> None:
         """Allow the log volume of several processes; each tenant keeps to its share."""
-        self._process_output.budget.sharers = max(1, tenants)
+        self._process_output.budget.tenants = max(1, tenants)
 
     def close(self, grace: float) -> None:
         """Close the connection, which ends the process; kills it after ``grace`` seconds."""

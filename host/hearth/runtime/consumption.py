@@ -43,7 +43,7 @@ class ConsumedPositions:
     """Everything a sink task has read and not yet committed, per assigned partition.
 
     A record is *coming* when it was fetched and is being converted, *ahead* when it was converted and not yet handed
-    over, *putting* while the task has it or it waits for an earlier put, *refused* when the task asked for it again,
+    over, *in flight* while the task has it or it waits for an earlier put, *refused* when the task asked for it again,
     and done once its put was ``accept``-ed. Operations come in any order. Whatever an operator, the group or the task
     does between two of them, ``hand_over`` returns refused records before newer ones and none of an unassigned
     partition, and ``committable`` never passes a record that was not accepted.
@@ -53,7 +53,7 @@ class ConsumedPositions:
     _coming: deque[Offsets] = field(default_factory=deque)
     """Start offsets of each fetched batch that is being converted, without partitions dropped since."""
     _ahead: deque[Delivery] = field(default_factory=deque)
-    _putting: deque[Delivery] = field(default_factory=deque)
+    _in_flight: deque[Delivery] = field(default_factory=deque)
     _refused: Delivery | None = None
     _sent: Offsets = field(default_factory=dict)
     _commit: int = 0
@@ -148,19 +148,19 @@ class ConsumedPositions:
 
         It covers at most ``count`` of the records that were read.
         """
-        assert not (self._putting and self.is_refused), "what was refused is handed over before anything newer"
+        assert not (self._in_flight and self.is_refused), "what was refused is handed over before anything newer"
         if self._refused is not None:
             whole, self._refused = self._refused, None
         else:
             whole = self._ahead.popleft() if self._ahead else Delivery()
         delivery, rest = whole.split(count)
         self._give_back(rest)
-        self._putting.append(delivery)
+        self._in_flight.append(delivery)
         return delivery
 
     def accept(self, count: int | None = None) -> Delivery:
         """Mark the first delivery, or the part made from its first ``count`` read records, as accepted."""
-        taken = self._first_putting(count)
+        taken = self._first_in_flight(count)
         for partition, offset in taken.offsets.items():
             self._positions[partition].put = offset
         return taken
@@ -170,15 +170,15 @@ class ConsumedPositions:
 
         With ``count``, only the part made from that many read records; the rest follows it.
         """
-        self._refused = refused = self._first_putting(count)
+        self._refused = refused = self._first_in_flight(count)
         self._drop_empty()
         self.take_back()
         return refused
 
     def take_back(self) -> None:
         """Return the deliveries that were not given to the task to those read ahead."""
-        while self._putting:
-            self._give_back(self._putting.pop())
+        while self._in_flight:
+            self._give_back(self._in_flight.pop())
 
     # Commits --------------------------------------------------------------------------------------------------
 
@@ -237,7 +237,7 @@ class ConsumedPositions:
     def _forget(self, partitions: set[TopicPartition]) -> None:
         """Drop every record of these partitions, and their commit in flight."""
         self._drop_ahead(partitions)
-        self._putting = deque(delivery.without(partitions) for delivery in self._putting)
+        self._in_flight = deque(delivery.without(partitions) for delivery in self._in_flight)
         if self._refused is not None:
             self._refused = self._refused.without(partitions)
             self._drop_empty()
@@ -252,13 +252,13 @@ class ConsumedPositions:
         left = (delivery.without(partitions) for delivery in self._ahead)
         self._ahead = deque(delivery for delivery in left if delivery.offsets)
 
-    def _first_putting(self, count: int | None) -> Delivery:
+    def _first_in_flight(self, count: int | None) -> Delivery:
         """Remove the first delivery, or the part made from its first ``count`` read records, from those being put."""
-        delivery, rest = self._putting.popleft(), None
+        delivery, rest = self._in_flight.popleft(), None
         if count is not None:
             delivery, rest = delivery.split(count)
         if rest is not None:
-            self._putting.appendleft(rest)
+            self._in_flight.appendleft(rest)
         return delivery
 
     def _give_back(self, delivery: Delivery | None) -> None:

@@ -22,8 +22,8 @@ cdef int write_json(const uint8_t *text, const uint8_t *end, char **out, Shapes 
     """Write a text if it is an array or a map."""
     cdef const uint8_t *at = text
     cdef int shape = shape_of(&at, end, 0, shapes)
-    if shape == UNTOLD or at != end:
-        return UNTOLD
+    if shape == UNPARSED or at != end:
+        return UNPARSED
     memcpy(out[0], text, end - text)
     out[0] += end - text
     return shape
@@ -33,7 +33,7 @@ cdef int shape_of(const uint8_t **at, const uint8_t *end, int level, Shapes *sha
     """Read a value and return the number of its schema."""
     cdef int first = visible(at, end)
     if first == c'"':
-        return TEXT if skip_text(at, end) else UNTOLD
+        return TEXT if skip_text(at, end) else UNPARSED
     if first == c"[":
         return shape_of_array(at, end, level + 1, shapes)
     if first == c"{":
@@ -49,7 +49,7 @@ cdef int shape_of(const uint8_t **at, const uint8_t *end, int level, Shapes *sha
     if end - at[0] >= 5 and not memcmp(at[0], b"false", 5):
         at[0] += 5
         return TRUTH
-    return UNTOLD
+    return UNPARSED
 
 
 cdef int shape_of_array(const uint8_t **at, const uint8_t *end, int level, Shapes *shapes) noexcept:
@@ -57,16 +57,16 @@ cdef int shape_of_array(const uint8_t **at, const uint8_t *end, int level, Shape
     cdef bint has_null = False
     at[0] += 1
     if level > MOST_LEVELS:
-        return UNTOLD
+        return UNPARSED
     if visible(at, end) != c"]":
         while True:
             shape = shape_of(at, end, level, shapes)
-            if shape == UNTOLD:
-                return UNTOLD
+            if shape == UNPARSED:
+                return UNPARSED
             has_null = has_null or shape == NOTHING
             common = common_shape(common, shape, shapes)
-            if common == UNTOLD:
-                return UNTOLD
+            if common == UNPARSED:
+                return UNPARSED
             if visible(at, end) != c",":
                 break
             at[0] += 1
@@ -80,25 +80,25 @@ cdef int shape_of_map(const uint8_t **at, const uint8_t *end, int level, Shapes 
     cdef bint has_null = False
     at[0] += 1
     if level > MOST_LEVELS:
-        return UNTOLD
+        return UNPARSED
     while True:
         if count == MOST_KEYS or visible(at, end) != c'"':
-            return UNTOLD
+            return UNPARSED
         keys[count] = at[0] + 1
         if not skip_text(at, end):
-            return UNTOLD
+            return UNPARSED
         sizes[count] = <int>(at[0] - 1 - keys[count])
         if not is_new_key(keys, sizes, count) or visible(at, end) != c":":
-            return UNTOLD
+            return UNPARSED
         count += 1
         at[0] += 1
         shape = shape_of(at, end, level, shapes)
-        if shape == UNTOLD:
-            return UNTOLD
+        if shape == UNPARSED:
+            return UNPARSED
         has_null = has_null or shape == NOTHING
         common = common_shape(common, shape, shapes)
-        if common == UNTOLD:
-            return UNTOLD
+        if common == UNPARSED:
+            return UNPARSED
         if visible(at, end) != c",":
             break
         at[0] += 1
@@ -123,11 +123,11 @@ cdef int closed(
     cdef int items = NOTHING if common == MIXED else common
     cdef uint8_t *known = shapes.known[closing == c"}"]
     if visible(at, end) != closing or (has_null and items != NOTHING):
-        return UNTOLD
+        return UNPARSED
     at[0] += 1
     if not known[items]:
         if shapes.count == MOST_SHAPES:
-            return UNTOLD
+            return UNPARSED
         shapes.count += 1
         shapes.is_map[shapes.count] = closing == c"}"
         shapes.items[shapes.count] = <uint8_t>items
@@ -142,7 +142,7 @@ cdef int common_shape(int common, int shape, Shapes *shapes) noexcept:
     if common == NOTHING or common == shape:
         return shape
     if common > NOTHING and shape > NOTHING and shapes.is_map[common] == shapes.is_map[shape]:
-        return UNTOLD  # Kafka Connect takes the schema of the last, which may not fit the others
+        return UNPARSED  # Kafka Connect takes the schema of the last, which may not fit the others
     if BYTE <= common <= LONG and BYTE <= shape <= LONG:
         return max(common, shape)
     return MIXED
@@ -155,9 +155,9 @@ cdef int kind_of_number(const uint8_t **at, const uint8_t *end) noexcept:
     while behind < end and is_digit(behind[0]):
         behind += 1
     if not 0 < behind - first <= MOST_DIGITS or (first[0] == c"0" and behind > first + 1):
-        return UNTOLD
+        return UNPARSED
     if behind < end and (behind[0] == c"." or behind[0] == c"e" or behind[0] == c"E"):
-        return UNTOLD
+        return UNPARSED
     at[0] = behind
     return kind_of_whole(-number_of(first, behind) if is_negative else number_of(first, behind))
 

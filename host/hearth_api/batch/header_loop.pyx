@@ -14,7 +14,7 @@ cdef enum:
     EXACT_POWER = 22  # as are powers of ten up to this one
 
 cdef enum:  # kinds of texts
-    UNTOLD, TEXT, BYTE, SHORT, INT, LONG, FLOAT, DAY, MOMENT, TRUTH, NOTHING
+    UNPARSED, TEXT, BYTE, SHORT, INT, LONG, FLOAT, DAY, MOMENT, TRUTH, NOTHING
 
 cdef enum:  # kinds of characters
     OTHER = 1  # occurs in no number and in no first token of a date or time
@@ -112,7 +112,7 @@ cdef int read_text(
             if text[0] == c"+" or text[0] == c"-":
                 digits += 1
             elif not is_digit(text[0]):
-                return UNTOLD
+                return UNPARSED
             behind = digits
             while behind < end and is_digit(behind[0]):
                 behind += 1
@@ -129,7 +129,7 @@ cdef int read_text(
                 if kind:
                     return kind
             if not KINDS[behind[0]] & OTHER and not is_certain(digits, behind, end):
-                return UNTOLD
+                return UNPARSED
     memcpy(out[0], text, end - text)
     out[0] += end - text
     return TEXT
@@ -143,9 +143,9 @@ cdef int write_literal(const uint8_t *text, const uint8_t *end, char **out) noex
     """Write a truth value; a text that only starts like a literal may end with blanks."""
     cdef bint is_false = text[0] == c"f" and end - text == 5 and text[4] == c"e"
     if text[0] == c"n":
-        return NOTHING if end - text == 4 else UNTOLD
+        return NOTHING if end - text == 4 else UNPARSED
     if not is_false and (text[0] == c"f" or end - text != 4):
-        return UNTOLD
+        return UNPARSED
     memcpy(out[0], text, end - text)
     out[0] += end - text
     return TRUTH
@@ -183,7 +183,7 @@ cdef int write_whole(const uint8_t *text, const uint8_t *digits, const uint8_t *
     """Write an integer; its digits end where it ends."""
     cdef int64_t number
     if not 0 < end - digits <= MOST_DIGITS:
-        return UNTOLD
+        return UNPARSED
     number = number_of(digits, end)
     return kind_of_whole(write_number(-number if text[0] == c"-" else number, out))
 
@@ -227,7 +227,7 @@ cdef int write_day(const uint8_t *text, char **out) noexcept:
     """Write the day number of an ISO 8601 date."""
     cdef int64_t day = day_of(text)
     if day == NO_DAY:
-        return UNTOLD
+        return UNPARSED
     write_number(day, out)
     return DAY
 
@@ -236,11 +236,11 @@ cdef int write_moment(const uint8_t *text, char **out) noexcept:
     """Write the milliseconds since 1970 of a timestamp such as ``2026-01-01T12:34:56.789Z``."""
     cdef int64_t day = day_of(text), hour, minute, second
     if not is_shaped(text + 10, b"T00:00:00.000Z", 14):
-        return UNTOLD
+        return UNPARSED
     hour, minute = number_of(text + 11, text + 13), number_of(text + 14, text + 16)
     second = number_of(text + 17, text + 19)
     if day == NO_DAY or hour > 23 or minute > 59 or second > 59:
-        return UNTOLD
+        return UNPARSED
     write_number((((day * 24 + hour) * 60 + minute) * 60 + second) * 1000 + number_of(text + 20, text + 23), out)
     return MOMENT
 
@@ -282,11 +282,11 @@ cdef int write_decimal(
     cdef bint is_whole = True
     cdef double wide
     if power == 0:
-        return UNTOLD
+        return UNPARSED
     while at < end:
         if at != point:
             if not is_digit(at[0]):
-                return UNTOLD
+                return UNPARSED
             length += number != 0 or at[0] != 0x30
             if length <= EXACT_DIGITS:
                 number = 10 * number + (at[0] - 0x30)
@@ -295,11 +295,11 @@ cdef int write_decimal(
     if is_whole:
         return write_whole(text, digits, point, out)
     if length > EXACT_DIGITS or power > EXACT_POWER:
-        return UNTOLD
+        return UNPARSED
     wide = number / POWERS[power]
     memcpy(&bits, &wide, 8)
     if bits & 0x1FFFFFFF == 0x10000000:  # halfway between two 32-bit floats
-        return UNTOLD
+        return UNPARSED
     if text[0] == c"-":
         out[0][0] = c"-"
         out[0] += 1

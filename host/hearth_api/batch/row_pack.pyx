@@ -20,7 +20,7 @@ cdef enum:
     MOST_BYTES = 0x7FFFFFFF
 
 
-class _Unfit(Exception):
+class _Mismatch(Exception):
     """A value is not plainly of its schema's type, or the rows exceed one column."""
 
 
@@ -85,7 +85,7 @@ def pack_rows(list values, list codes, list layouts):
                     return None
                 writer.put(<RowLayout?>layout, value)
             end[row + 1] = <int32_t>writer.size
-    except _Unfit:
+    except _Mismatch:
         return None
     return PyBytes_FromStringAndSize(<char *>writer.begin, writer.size), ends, valid
 
@@ -105,7 +105,7 @@ cdef class _Writer:
         cdef uint8_t *moved
         if size > self.room - self.size:
             if self.size + size > MOST_BYTES:
-                raise _Unfit
+                raise _Mismatch
             self.room = (self.size + size) * 3 // 2
             moved = <uint8_t *>PyMem_Realloc(self.begin, self.room)
             if moved is NULL:
@@ -123,30 +123,30 @@ cdef class _Writer:
             try:
                 value = layout._physical(layout._schema, value)
             except Exception:  # the slower path reports what is wrong
-                raise _Unfit
+                raise _Mismatch
         if letter == c"{":
             return self._struct(layout, value)
         if letter == c"u":
             if not PyUnicode_CheckExact(value):
-                raise _Unfit
+                raise _Mismatch
             try:
                 text = PyUnicode_AsUTF8AndSize(value, &size)
             except UnicodeEncodeError:
-                raise _Unfit
+                raise _Mismatch
             return self._bytes(text, size)
         if letter == c"y":
             if not PyBytes_CheckExact(value):
-                raise _Unfit
+                raise _Mismatch
             return self._bytes(PyBytes_AS_STRING(value), PyBytes_GET_SIZE(value))
         if letter == c"d":
             if not PyFloat_CheckExact(value):
-                raise _Unfit
+                raise _Mismatch
             fraction = PyFloat_AS_DOUBLE(value)
             memcpy(self.take(8), &fraction, 8)
             return 0
         if letter == c"?":
             if value is not True and value is not False:
-                raise _Unfit
+                raise _Mismatch
             self.take(1)[0] = value is True
             return 0
         if letter == c"[":
@@ -168,18 +168,18 @@ cdef class _Writer:
         cdef list values, members = layout._members
         cdef Py_ssize_t number
         if type(value) is not Struct:
-            raise _Unfit
+            raise _Mismatch
         struct = <Struct>value
         values = struct._values
         if (struct.schema is not layout._schema and struct.schema != layout._schema) or len(values) != len(members):
-            raise _Unfit
+            raise _Mismatch
         for number in range(len(members)):
             self._member(<RowLayout>members[number], values[number])
         return 0
 
     cdef int _array(self, RowLayout layout, object value) except -1:
         if type(value) is not list and type(value) is not tuple:
-            raise _Unfit
+            raise _Mismatch
         self._count(len(value))
         for element in value:
             self._member(<RowLayout>layout._members[0], element)
@@ -187,11 +187,11 @@ cdef class _Writer:
 
     cdef int _map(self, RowLayout layout, object value) except -1:
         if type(value) is not dict:
-            raise _Unfit
+            raise _Mismatch
         self._count(len(value))
         for key, element in value.items():
             if key is None:
-                raise _Unfit
+                raise _Mismatch
             self._member(<RowLayout>layout._members[0], key)
             self._member(<RowLayout>layout._members[1], element)
         return 0
@@ -199,7 +199,7 @@ cdef class _Writer:
     cdef int _count(self, Py_ssize_t size) except -1:
         cdef uint32_t count = <uint32_t>size
         if size > MOST_BYTES:
-            raise _Unfit
+            raise _Mismatch
         memcpy(self.take(4), &count, 4)
         return 0
 
@@ -213,10 +213,10 @@ cdef class _Writer:
         cdef int64_t number
         cdef int overflow = 0
         if not PyLong_CheckExact(value):
-            raise _Unfit
+            raise _Mismatch
         number = PyLong_AsLongLongAndOverflow(value, &overflow)
         if overflow or not _holds(letter, number):
-            raise _Unfit
+            raise _Mismatch
         memcpy(self.take(_width(letter)), &number, _width(letter))
         return 0
 

@@ -30,7 +30,7 @@ cdef enum:
     MOST_BYTES = 0x7FFFFFFF
 
 
-class _Unfit(Exception):
+class _Mismatch(Exception):
     """A value is not plainly of its field's type: the slower path must handle it."""
 
 
@@ -63,7 +63,7 @@ def struct_column(list rows, list absent, list kinds, list others, import_column
             else:
                 _fill(root.children[number], rows, number, ord(kind))
         return import_column(<size_t>&root, type_)
-    except (_Unfit, IndexError):
+    except (_Mismatch, IndexError):
         return None
     finally:
         if root.release is not NULL:
@@ -142,10 +142,10 @@ cdef int _integers(Column *column, list rows, Py_ssize_t field, int kind) except
             _nullify(column, row)
             continue
         if not PyLong_CheckExact(value):
-            raise _Unfit
+            raise _Mismatch
         number = PyLong_AsLongLongAndOverflow(value, &overflow)
         if overflow:
-            raise _Unfit
+            raise _Mismatch
         if width == 8:
             (<int64_t *>numbers)[row] = number
         elif width == 4 and number == <int32_t>number:
@@ -155,7 +155,7 @@ cdef int _integers(Column *column, list rows, Py_ssize_t field, int kind) except
         elif width == 1 and number == <int8_t>number:
             (<int8_t *>numbers)[row] = <int8_t>number
         else:
-            raise _Unfit
+            raise _Mismatch
     return 0
 
 
@@ -169,7 +169,7 @@ cdef int _fractions(Column *column, list rows, Py_ssize_t field) except -1:
         elif PyFloat_CheckExact(value):
             numbers[row] = PyFloat_AS_DOUBLE(value)
         else:
-            raise _Unfit
+            raise _Mismatch
     return 0
 
 
@@ -183,7 +183,7 @@ cdef int _flags(Column *column, list rows, Py_ssize_t field) except -1:
         elif value is True:
             bits[row >> 3] |= 1 << (row & 7)
         elif value is not False:
-            raise _Unfit
+            raise _Mismatch
     return 0
 
 
@@ -201,14 +201,14 @@ cdef int _texts(Column *column, list rows, Py_ssize_t field, bint are_texts) exc
             try:
                 text = PyUnicode_AsUTF8AndSize(value, &length)
             except UnicodeEncodeError:
-                raise _Unfit
+                raise _Mismatch
         elif not are_texts and PyBytes_CheckExact(value):
             text, length = PyBytes_AS_STRING(value), PyBytes_GET_SIZE(value)
         else:
-            raise _Unfit
+            raise _Mismatch
         if size + length > room:
             if size + length > MOST_BYTES:
-                raise _Unfit
+                raise _Mismatch
             room = (size + length) * 3 // 2
             content = <char *>realloc(content, room)
             if content is NULL:

@@ -37,18 +37,18 @@ from hearth_stage.conversion_call import (
     Serialized,
     SerializedHeaders,
     SerializeHeaders,
-    TravellingBytes,
-    TravellingCells,
-    TravellingHeaders,
-    TravellingRun,
+    WireBytes,
+    WireCells,
+    WireHeaders,
+    WireRun,
 )
-from hearth_stage.extension_call import TravellingBody
+from hearth_stage.extension_call import WireBody
 from hearth_stage.form import Codec, codec_of, form_of
 from hearth_stage.offset_call import ReadOffsets, StoredOffsets
 from hearth_stage.operation import FROM_STAGE, TO_STAGE
 from hearth_stage.plugin_call import Load, Validate, Validated, WantedPlugin
 from hearth_stage.task_call import Group, HandOver, Offsets, Polled, StartSink, StartSource
-from hearth_stage.transformation_call import AskPredicate, TravellingMask
+from hearth_stage.transformation_call import AskPredicate, WireMask
 
 MESSAGES = list(
     dict.fromkeys(kind for known in (TO_STAGE.all(), FROM_STAGE.all(), TO_HOST, TO_TASK) for kind in known.values())
@@ -102,14 +102,14 @@ SPECIAL: dict[Any, st.SearchStrategy[Any]] = {
     bool: st.booleans(),
 }
 TRAVELLING: dict[Any, st.SearchStrategy[Any]] = {
-    marks(TravellingBody): st.binary(max_size=9),
-    marks(TravellingCells): TEXTS.map(cells),
-    marks(TravellingBytes): st.lists(st.none() | st.binary(), max_size=3).map(
+    marks(WireBody): st.binary(max_size=9),
+    marks(WireCells): TEXTS.map(cells),
+    marks(WireBytes): st.lists(st.none() | st.binary(), max_size=3).map(
         lambda each: {"value": pa.array(each, pa.binary())}
     ),
-    marks(TravellingRun): TEXTS.map(lambda texts: ColumnRun(STRING_SCHEMA, pa.array(texts, pa.string()))),
-    marks(TravellingHeaders): TEXTS.map(headers),
-    marks(TravellingMask): st.lists(st.booleans(), max_size=3).map(lambda each: pa.array(each, pa.bool_())),
+    marks(WireRun): TEXTS.map(lambda texts: ColumnRun(STRING_SCHEMA, pa.array(texts, pa.string()))),
+    marks(WireHeaders): TEXTS.map(headers),
+    marks(WireMask): st.lists(st.booleans(), max_size=3).map(lambda each: pa.array(each, pa.bool_())),
     marks(HeadersByRow): st.dictionaries(st.integers(0, 9), RAW, max_size=3),
     marks(Offsets): st.dictionaries(st.builds(TopicPartition, st.text(), NUMBERS), NUMBERS, max_size=3),
 }

@@ -95,7 +95,7 @@ def _removed(files: dict[str, bytes]) -> None:
     [
         (_replaced, "lib/demo.jar is not the file that was packed"),
         (_added, "lib/other.jar is in it and was not signed"),
-        (_removed, "LICENSE.txt is listed in hearth-bundle.json but not there"),
+        (_removed, "LICENSE.txt is listed in hearth-bundle.json but missing"),
     ],
 )
 def test_no_file_of_a_signed_bundle_can_be_changed(

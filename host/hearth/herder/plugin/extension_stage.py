@@ -53,13 +53,13 @@ class ExtensionStage(PluginStage):
 
     def judge(self, request: RestRequest) -> RestResponse | None:
         """Pass a request through the filters; return the response of one that answers it."""
-        found = self.call(JudgeRequest(_travelling(request)), self._seconds).response
+        found = self.call(JudgeRequest(_forwarded(request)), self._seconds).response
         return None if found is None else _response(found)
 
     def serve(self, resource: int, request: RestRequest) -> RestResponse:
         """Have a resource answer a request; its errors map to REST statuses as they would in the host."""
         try:
-            return _response(self.call(ServeRequest(resource, _travelling(request)), self._seconds).response)
+            return _response(self.call(ServeRequest(resource, _forwarded(request)), self._seconds).response)
         except RemoteError as error:
             raise KINDS.get(error.info.kind, ConnectError)(error.info.message or error.info.class_name) from error
 
@@ -107,7 +107,7 @@ class IsolatedExtension:
             return self._stage
 
 
-def _travelling(request: RestRequest) -> ForwardedRequest:
+def _forwarded(request: RestRequest) -> ForwardedRequest:
     return ForwardedRequest(
         request.method,
         request.path,

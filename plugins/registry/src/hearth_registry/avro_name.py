@@ -33,7 +33,7 @@ DOC_PROP, VERSION_PROP, PARAMETERS_PROP = "connect.doc", "connect.version", "con
 DEFAULT_PROP, NAME_PROP, TYPE_PROP = "connect.default", "connect.name", "connect.type"
 INTERNAL_TYPE_PROP = "connect.internal.type"
 _FIT = re.compile("[A-Za-z_][A-Za-z0-9_]*")
-_UNFIT = re.compile("[^A-Za-z0-9_]")
+_INVALID = re.compile("[^A-Za-z0-9_]")
 
 
 def scrubbed(name: str) -> str:
@@ -44,7 +44,7 @@ def scrubbed(name: str) -> str:
     encoded = quote_plus(name.encode("utf-8", "replace"), safe="-*._").replace("~", "%7E")
     if encoded[0].isdigit():
         encoded = f"x{encoded}"
-    return _UNFIT.sub("_", encoded)
+    return _INVALID.sub("_", encoded)
 
 
 def scrubbed_full(name: str) -> str:

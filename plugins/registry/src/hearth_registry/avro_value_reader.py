@@ -61,7 +61,7 @@ class ReaderCompiler:
     def raw(self, wanted: AvroType, schema: Schema | None) -> Read:
         """Return a reader of a root bytes value, which has no length prefix."""
         if schema is None or schema.type not in (Type.BYTES, Type.STRING):
-            return _misfit(AvroType("bytes"), wanted)
+            return _mismatch(AvroType("bytes"), wanted)
         return _logical(schema, rest_at if schema.type is Type.BYTES else rest_text_at)
 
     def _union(self, written: AvroType, wanted: AvroType, schema: Schema) -> Read:
@@ -83,7 +83,7 @@ class ReaderCompiler:
     def _as_branch(self, written: AvroType, wanted: AvroType, number: int | None, schema: Schema) -> Read:
         """Return a reader of a value as one of the branches of a union."""
         if number is None:
-            return _misfit(written, wanted)
+            return _mismatch(written, wanted)
         branch = wanted.branches[number]
         if branch.kind == "null":
             return null_at
@@ -110,7 +110,7 @@ class ReaderCompiler:
     def _value(self, written: AvroType, wanted: AvroType, schema: Schema) -> Read:
         are_records = written.kind == wanted.kind == "record"  # their names may differ except in unions
         if not (are_records or is_same(wanted, written) or _is_wider(wanted, written)):
-            return _misfit(written, wanted)
+            return _mismatch(written, wanted)
         if written.kind == "record":
             return (self._reference if schema.is_reference else self._record)(written, wanted, schema)
         if written.kind == "array":
@@ -245,7 +245,7 @@ def _is_wider(wanted: AvroType, written: AvroType) -> bool:
     return wanted.kind in WIDER.get(written.kind, ())
 
 
-def _misfit(written: AvroType, wanted: AvroType) -> Read:
+def _mismatch(written: AvroType, wanted: AvroType) -> Read:
     names = ", ".join(each.full_name for each in wanted.branches)
     return _fail(f"Found {written.full_name}, expecting {f'[{names}]' if names else wanted.full_name}")
 
