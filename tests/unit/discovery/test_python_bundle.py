@@ -285,7 +285,7 @@ BAD: dict[str, tuple[Callable[[Path], Path], str, str]] = {
     ),
     "archives one level down": (lambda f: _directory(f, "a/b.zip"), "one level too deep", "plugin.path"),
     "anything else": (lambda f: _directory(f, "a.txt"), "no metadata", "pack"),
-    "editable": (_editable, "it is installed as editable, so its code lies elsewhere: install it without -e", ""),
+    "editable": (_editable, "it is installed as editable, so its code is elsewhere: install it without -e", ""),
     "packed virtual environment": (
         _tar_of(_venv, "demo"),
         "it holds the link 'demo/bin/python' to '/usr/bin/python3', which points outside",

@@ -176,7 +176,7 @@ def test_settings_without_the_prefix_apply_only_without_prefixed_ones(identity: 
         ({f"{STORE}.location": "{p12}", f"{STORE}.type": "PKCS12", f"{STORE}.password": "wrong"}, "not open", "word"),
         ({f"{TRUST}.location": "{jks}", **ASKS}, "only Java reads", "keytool -list -rfc"),
         ({f"{TRUST}.location": "{rubbish}", f"{TRUST}.type": "PEM", **ASKS}, "no certificate", None),
-        ({f"{PREFIX}ssl.enabled.protocols": "SSLv3"}, "'SSLv3' is none of", None),
+        ({f"{PREFIX}ssl.enabled.protocols": "SSLv3"}, "'SSLv3' is not one of", None),
         ({SUITES: "TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384"}, "Java's name of a cipher", "openssl"),
         ({SUITES: "NONE-SUCH"}, "OpenSSL does not know any of", "openssl"),
         ({f"{PREFIX}ssl.client.auth": "perhaps"}, "ssl.client.auth", None),

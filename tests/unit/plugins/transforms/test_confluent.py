@@ -138,7 +138,7 @@ def test_filter_follows_its_setting_for_missing_fields(behavior: str) -> None:
     for key in ({}, {"book": None}, {"book": 5}):
         record = source_record(None, "v", key=key)
         if behavior == "fail":
-            with pytest.raises(DataError, match=r"missing\.or\.null\.behavior says whether"):
+            with pytest.raises(DataError, match=r"missing\.or\.null\.behavior sets whether"):
                 applied(transformation, record)
         else:
             assert (applied(transformation, record) is not None) == (behavior == "include")
