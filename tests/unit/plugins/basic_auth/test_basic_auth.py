@@ -1,4 +1,4 @@
-"""Users and passwords of the REST API; expected is what Java's extension 4.3.1 answered to the same requests."""
+"""Users and passwords of the REST API, compared with the answers of Java's extension 4.3.1 to the same requests."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def guarded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Client]:
     ],
 )  # fmt: skip
 def test_a_user_with_the_right_password_is_admitted(guarded: Client, header: str | bytes, status: int) -> None:
-    """Users in the letters of the file, passwords with colons."""
+    """User names and passwords of any letters, passwords with colons."""
     answer = guarded.call("GET", "/connectors", headers={"Authorization": basic(header)})
     assert (answer.status, answer.text) == (status, "[]" if status == 200 else REFUSED)
     assert answer.headers["content-type"] == "application/json"
@@ -86,8 +86,8 @@ def test_the_header_is_read_as_java_reads_it(guarded: Client, header: str, statu
     assert guarded.call("GET", "/connectors", headers={"Authorization": header}).status == status
 
 
-def test_everything_that_there_is_needs_a_password(guarded: Client) -> None:
-    """The worker's health as well; nothing of what there is not, and what workers ask each other."""
+def test_every_resource_requires_a_password(guarded: Client) -> None:
+    """Also the worker's health; not unknown paths, and not requests between workers."""
     for path in ("/", "/health", "/connectors", "/connector-plugins", "/connectors/c/status", "/openapi.json"):
         assert guarded.call("GET", path).text == REFUSED
         assert guarded.call("GET", path, headers=GOOD).status in (200, 404)
@@ -156,8 +156,8 @@ class TestLoginConfiguration:
         assert login_entries("B", environment) == [LoginEntry("b.B", "required")]
         assert login_entries("KafkaConnect", environment) == [LoginEntry("o.O", "required")]
 
-    def test_one_that_is_named_and_missing_keeps_the_worker_from_starting(self) -> None:
-        """In Kafka Connect's words."""
+    def test_a_missing_login_configuration_keeps_the_worker_from_starting(self) -> None:
+        """With Kafka Connect's message."""
         environment = {"KAFKA_OPTS": "-Djava.security.auth.login.config=/nowhere/jaas.conf"}
         with pytest.raises(ConfigError, match=r"Failed to retrieve JAAS configuration: '/nowhere/jaas\.conf': No"):
             login_entries("KafkaConnect", environment)
@@ -165,7 +165,7 @@ class TestLoginConfiguration:
     def test_a_missing_entry_refuses_all_requests(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
     ) -> None:
-        """Which the log says at the start."""
+        """The log reports it at the start."""
         monkeypatch.setenv("HOME", str(tmp_path))
         monkeypatch.delenv("KAFKA_OPTS", raising=False)
         extension = BasicAuthSecurityRestExtension()
@@ -213,7 +213,7 @@ class TestLogin:
         (tmp_path / "gone").write_text("c=2")
         assert login.knows("c", "2")
 
-    def test_a_file_without_users_lets_everybody_in(self, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    def test_a_file_without_users_admits_everybody(self, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
         """As Kafka's does, with Kafka's warning."""
         login = Login([entry(tmp_path, "none", "# nobody yet\n")])
         with caplog.at_level(logging.WARNING):

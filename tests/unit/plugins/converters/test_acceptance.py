@@ -1,4 +1,4 @@
-"""Converters that come with the host keep the contract that is asked of everybody's."""
+"""The converters of the host keep the contract for all converters."""
 
 from __future__ import annotations
 

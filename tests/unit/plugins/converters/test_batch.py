@@ -1,4 +1,4 @@
-"""Columns are converted as their values are, and without copying where nothing has to change."""
+"""Columns are converted like their values, and are not copied if nothing changes."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def string(**config: str) -> StringConverter:
 
 
 def same_in_both_forms(made: BatchConverter, schema: Schema | None, column: Any) -> None:
-    """Compare a column with its values: the bytes of those that can be written, the refusals of the others."""
+    """Compare a column with its values: the bytes of valid values, the errors of the others."""
     plain: list[bytes | None] = []
     refused = {}
     for row, value in enumerate(column_to_values(schema, column)):
@@ -111,7 +111,7 @@ def test_texts_and_digits_are_written_row_by_row(schema: Schema, texts: dict[Any
 @calm
 @given(st.lists(SCHEMALESS, max_size=4) | st.lists(st.none() | TEXT, max_size=4))
 def test_columns_without_schema_are_written_as_single_values_are(rows: list[Any]) -> None:
-    """The JSON text of a column without schema is never what is written."""
+    """Not as their JSON text."""
     column = values_to_column(None, rows)
     for made in (string(), ByteArrayConverter()):
         same_in_both_forms(made, None, column)
@@ -146,7 +146,7 @@ def test_texts_and_bytes_are_not_copied() -> None:
 
 
 def test_an_empty_text_has_no_byte_order_mark() -> None:
-    """Java writes it in front of the first letter; read, both are the text they were."""
+    """Java writes the mark before the first letter; both are read as the original text."""
     converter = string(encoding="UTF-16")
     written = [converter.from_connect_data("t", STRING_SCHEMA, text) for text in ("", "a")]
     assert written == [b"", b"\xfe\xff\x00a"]
@@ -235,8 +235,8 @@ HEADER_BYTES = st.none() | (WORDS | KINDS | TEXT).map(str.encode) | st.binary(ma
 @pytest.mark.parametrize("made", [SimpleHeaderConverter(), string()], ids=["simple", "string"])
 @calm
 @given(st.lists(HEADER_BYTES, max_size=3))
-def test_headers_are_read_at_once_as_one_by_one(made: BatchHeaderConverter, cells: list[bytes | None]) -> None:
-    """Or they are left to be read one by one."""
+def test_headers_are_read_together_as_one_by_one(made: BatchHeaderConverter, cells: list[bytes | None]) -> None:
+    """Or the column form declines."""
     made.configure({"converter.type": "header"})
     run = made.to_connect_headers("t", "h", pa.array(cells, pa.binary()))
     wanted = [tuple(made.to_connect_header("t", "h", cell)) for cell in cells]
@@ -252,8 +252,8 @@ def test_headers_are_read_at_once_as_one_by_one(made: BatchHeaderConverter, cell
 
 @calm
 @given(st.lists(st.lists(st.tuples(st.sampled_from("abc"), HEADER_BYTES), max_size=10), max_size=20))
-def test_headers_of_every_kind_reach_a_record_as_each_by_itself(rows: list[RawHeaders]) -> None:
-    """Of one name and of several, some of them absent or given twice."""
+def test_headers_of_every_kind_are_read_as_single_ones_are(rows: list[RawHeaders]) -> None:
+    """Of one name and of several; some are absent or repeated."""
     plugins = Plugins("sink")
     plugins.load("header.converter", "simple", "hearth_converters.simple_header:SimpleHeaderConverter", {})
     column, failures = HeaderConversion(plugins).read("t", raw_column(rows))
@@ -276,8 +276,8 @@ def test_headers_of_every_kind_reach_a_record_as_each_by_itself(rows: list[RawHe
 @pytest.mark.parametrize("made", [SimpleHeaderConverter(), string()], ids=["simple", "string"])
 @calm
 @given(st.data())
-def test_headers_are_written_at_once_as_one_by_one(made: BatchHeaderConverter, data: st.DataObject) -> None:
-    """Or they are left to be written one by one."""
+def test_headers_are_written_together_as_one_by_one(made: BatchHeaderConverter, data: st.DataObject) -> None:
+    """Or the column form declines."""
     made.configure({"converter.type": "header"})
     schema = data.draw(schemas(0))
     own = data.draw(st.lists(st.none() | values(schema), max_size=3))

@@ -1,4 +1,4 @@
-"""Numbers and booleans: what the converters do beyond the answers of Java, which `test_golden` compares."""
+"""Numbers and booleans: results beyond those of Java's classes, which `test_golden` compares."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def test_a_number_without_a_size_is_written_if_it_round_trips() -> None:
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_columns_of_another_type_are_left_to_the_plain_form(kind: type[Any]) -> None:
-    """Logical types, which Java has in classes of their own, among them."""
+    """Also logical types, which have their own classes in Java."""
     other = values_to_column(BYTES_SCHEMA, [b"x"])
     assert kind().from_connect_batch("t", BYTES_SCHEMA, other) is NotImplemented
     assert kind().from_connect_batch("t", None, values_to_column(None, [1])) is NotImplemented

@@ -1,4 +1,4 @@
-"""The file connectors keep the contract that is asked of everybody's: the standard suite, on files."""
+"""The file connectors keep the contract for all connectors: the standard suite, on files."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from hearth_file.source import FileStreamSourceConnector
 
 @pytest.fixture(autouse=True)
 def _place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let the worlds lie where a test's files do."""
+    """Create files in the test's directory."""
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
 
 

@@ -1,4 +1,4 @@
-"""Rules for decoding UTF-8, taken from what Java 17's decoder answered."""
+"""Rules for decoding UTF-8, taken from the results of Java 17's decoder."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ Form = Callable[[Window, int, int], Lines]
 
 
 class Parts(Stream):
-    """Gives one part after the other, each with a pause behind it, like a file that grows."""
+    """Returns the parts one by one, each followed by an empty read, like a growing file."""
 
     def __init__(self, parts: Iterable[bytes], position: int | None = 0) -> None:
         """Keep the parts."""
@@ -68,7 +68,7 @@ FORMS = pytest.mark.parametrize("form", [plain, fast])
 
 
 def lines_of(text: bytes) -> Lines:
-    """Cut lines the slow and obvious way, byte after byte."""
+    """Split lines in the slow and obvious way, byte by byte."""
     lines: Lines = []
     start = place = 0
     while place < len(text):
@@ -91,7 +91,7 @@ pieces = st.lists(st.sampled_from([b"a", b"bc", b"\n", b"\r", b"\r\n", "é".enco
 
 @settings(deadline=None)
 @given(st.lists(pieces.map(b"".join), max_size=5), st.integers(1, 4), st.sampled_from([2, 3, 8, 64]))
-def test_both_forms_cut_the_lines_that_are_there(parts: list[bytes], limit: int, chunk: int) -> None:
+def test_both_forms_split_the_same_lines(parts: list[bytes], limit: int, chunk: int) -> None:
     """However the bytes arrive and however small the window, lines and positions are those of the text."""
     polls = sum(map(len, parts)) + 2 * len(parts) + 2
     expected = lines_of(b"".join(parts))

@@ -1,4 +1,4 @@
-"""Moments are printed many at a time as each would be by itself, whatever the zone of the machine."""
+"""Many timestamps are printed together as each by itself, in any time zone of the machine."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ MOMENTS = st.builds(int.__add__, AROUND, st.integers(-5 * HOUR, 5 * HOUR)) | st.
 
 @pytest.fixture(params=ZONES)
 def zone(request: pytest.FixtureRequest) -> Iterator[None]:
-    """Be on a machine in some zone, which a process is in from its start on."""
+    """Run in a time zone, which a process has from its start."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("TZ", request.param)
         time.tzset()
@@ -48,6 +48,6 @@ def test_moments_are_printed_as_single_ones_are(millis: list[int]) -> None:
 
 @pytest.mark.usefixtures("zone")
 def test_seconds_of_an_hour_are_not_printed_one_by_one() -> None:
-    """Each costs more than all the rest of a record."""
+    """Printing one costs more than the rest of a record."""
     moment.moments(np.arange(1_700_000_000_000, 1_700_003_600_000, 500))
     assert moment._quarter.cache_info().currsize == 5

@@ -20,7 +20,7 @@ from tests.unit.hearth_api.strategy import ALIKE, SCHEMALESS
 
 @pytest.fixture(params=["compiled", "by Python"], autouse=True, scope="module")
 def _ways(request: pytest.FixtureRequest) -> Iterator[None]:
-    """Write as it is done here, and as it is done where nothing could be compiled."""
+    """Use the compiled loops, and the code without them."""
     with pytest.MonkeyPatch.context() as patch:
         if request.param == "by Python":
             patch.setattr(rewriting, "write_lines", None)

@@ -1,4 +1,4 @@
-"""Rules of the file sink, the texts compared with what Kafka's task printed."""
+"""Rules of the file sink; its texts are compared with those of Kafka's task."""
 
 from __future__ import annotations
 
@@ -42,14 +42,14 @@ def put_records(task: FileStreamSinkTask, records: list[SinkRecord]) -> None:
 
 
 def put_columns(task: FileStreamSinkTask, records: list[SinkRecord]) -> None:
-    """Write in the form of batches, where that form takes them."""
+    """Write in the form of batches, if it accepts them."""
     batches = records_to_batches(records)
     if task.put_batch(batches) is NotImplemented:
         task.put([record for batch in batches for record in batch_to_sink_records(batch)])
 
 
 def put_interleaved(task: FileStreamSinkTask, records: list[SinkRecord]) -> None:
-    """Write one batch of each schema, whose rows come between those of others."""
+    """Write one batch for each schema, with the rows interleaved."""
     batches = records_by_kind(records)
     if task.put_batch(batches) is NotImplemented:
         task.put(records)
@@ -64,7 +64,7 @@ def records_of(values: Values) -> list[SinkRecord]:
 
 
 def written(path: Path, write: Write, values: Values) -> str:
-    """Write values with a task of their own and return what the file holds then."""
+    """Write values with a separate task and return the content of the file."""
     task = FileStreamSinkTask()
     task.start({"file": str(path)})
     write(task, records_of(values))
@@ -156,7 +156,7 @@ def test_half_a_surrogate_pair_becomes_a_question_mark(write: Write, tmp_path: P
 
 @FORMS
 def test_a_file_is_appended_to(write: Write, tmp_path: Path) -> None:
-    """What was there stays, and a second task writes behind the first."""
+    """Its content stays, and a second task writes after the first."""
     path = tmp_path / "out"
     path.write_text("before\n")
     written(path, write, [(STRING_SCHEMA, "one")])

@@ -244,10 +244,10 @@ def test_a_rotated_file_is_followed(poll: Poll, started: Started, tmp_path: Path
     assert [each for records in polled for each in brief(records) or []] == [("new", 4)]
 
 
-def test_a_file_that_has_nothing_at_first_is_not_followed_closely(
+def test_an_initially_empty_file_is_checked_less_often(
     started: Started, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A hundred that begin together would keep a machine busy with looks; the first line brings it close."""
+    """A hundred files that start together would keep a machine busy; the first line speeds the checks up."""
     file = tmp_path / "f"
     file.touch()
     monkeypatch.setattr(time, "monotonic", lambda: 1000.0)
@@ -261,10 +261,10 @@ def test_a_file_that_has_nothing_at_first_is_not_followed_closely(
     assert waits == pytest.approx([0.1, 0.001])
 
 
-def test_an_idle_file_is_looked_at_less_and_less(
+def test_an_idle_file_is_checked_less_and_less(
     started: Started, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The wait grows with the silence: 1 ms at once, 20 ms soon, until the next second begins after twenty."""
+    """The wait grows with the idle time: 1 ms at first, soon 20 ms, after twenty seconds until the next second starts."""
     file = tmp_path / "f"
     file.write_text("")
     task = started(file)

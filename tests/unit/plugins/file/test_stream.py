@@ -32,7 +32,7 @@ def path(tmp_path: Path) -> Path:
 
 
 def test_an_appended_file_is_followed(path: Path) -> None:
-    """A line is taken once its end is written, and only once."""
+    """A line is taken once, when its end is written."""
     window = Window(FollowedFile(str(path)))
     assert lines(window) == [(b"one", 4)]
     append(path, b"o\nthree\n")
@@ -42,7 +42,7 @@ def test_an_appended_file_is_followed(path: Path) -> None:
 
 
 def test_a_replaced_file_is_read_to_its_end_first(path: Path) -> None:
-    """What the old file got up to the replacement comes first, and its last line ends with it."""
+    """The rest of the old file comes first, and its end also ends its last line."""
     window = Window(FollowedFile(str(path)))
     assert lines(window) == [(b"one", 4)]
     old = path.rename(path.with_suffix(".1"))
@@ -141,7 +141,7 @@ def test_the_standard_input_has_no_positions(monkeypatch: pytest.MonkeyPatch) ->
 
 
 def test_a_file_has_news_unless_all_of_it_was_read(path: Path, tmp_path: Path) -> None:
-    """More of it, less of it, another in its place, none in its place: each has to be looked at."""
+    """A longer, a shorter, a replaced or a removed file must be checked."""
     window = Window(FollowedFile(str(path)))
 
     def is_quiet_when_read() -> bool:

@@ -53,7 +53,7 @@ slow = settings(deadline=None, suppress_health_check=list(HealthCheck), max_exam
 
 @pytest.fixture(params=["compiled", "by Arrow"])
 def way_of_writing(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Write as it is done here, and as it is done where nothing could be compiled."""
+    """Use the compiled loops, and the code without them."""
     if request.param == "by Arrow":
         monkeypatch.setattr(row_writer, "_rows", None)
 
@@ -89,7 +89,7 @@ def rows_of(runs: list[ColumnRun]) -> list[Any]:
 
 
 def assert_same_when_read(made: JsonConverter, messages: list[bytes | None]) -> None:
-    """Compare the two forms on the rows that can be read, and see the batch raise when there are others."""
+    """Compare the two forms on the readable rows; if there are others, the batch must raise."""
     plain = [read(made, message) for message in messages]
     good = [message for message, row in zip(messages, plain) if row is not FAILED]
     if len(good) < len(messages):
@@ -125,7 +125,7 @@ def test_columns_are_written_as_single_values_are(data: st.DataObject, config: d
 def test_packed_rows_of_plain_values_are_written_as_single_values_are(
     data: st.DataObject, config: dict[str, str]
 ) -> None:
-    """Structs of structs, lists and maps of all that JSON writes as it is, with nulls where these may be."""
+    """Nested structs, lists and maps of types that JSON has, with nulls if allowed."""
     schema = data.draw(schemas().filter(is_plain))
     rows = data.draw(st.lists(values(schema), min_size=2, max_size=6))
     made = converter(config)
@@ -134,7 +134,7 @@ def test_packed_rows_of_plain_values_are_written_as_single_values_are(
 
 
 def is_plain(schema: Schema) -> bool:
-    """Tell whether all that values of a schema have is written by loops."""
+    """Return whether the loops write all values of a schema."""
     if schema.type is Type.STRUCT:
         return all(is_plain(field.schema) for field in schema.fields)
     if schema.type is Type.ARRAY:
@@ -150,7 +150,7 @@ def is_plain(schema: Schema) -> bool:
 @pytest.mark.usefixtures("way_of_writing")
 @pytest.mark.parametrize("is_optional", [True, False])
 def test_every_kind_of_value_is_written_as_single_ones_are(is_optional: bool) -> None:
-    """The largest and the smallest, texts that are escaped, parts that are empty, in a struct and in lists of it."""
+    """The largest and smallest numbers, escaped texts and empty parts, in a struct and in lists of it."""
     own = {
         "byte": (Type.INT8, [-128, 127, 0]), "short": (Type.INT16, [-(1 << 15), (1 << 15) - 1, 1]),
         "int": (Type.INT32, [-(1 << 31), (1 << 31) - 1, -1]), "long": (Type.INT64, [-(1 << 63), (1 << 63) - 1, 10]),
@@ -309,7 +309,7 @@ def payloads(draw: st.DrawFn, members: list[tuple[str, Schema, Any]], layout: tu
 
 @pytest.fixture(params=["by layout", "strictly"])
 def way_of_reading_structs(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Read as many payloads are read, and as few are."""
+    """Read with the code for many payloads, and with that for few."""
     if request.param == "by layout":
         monkeypatch.setattr(column_reader, "_FEWEST", 1)
         monkeypatch.setattr(template, "FEW", 1)
@@ -365,7 +365,7 @@ NASTY = st.sampled_from(
 
 @pytest.fixture(params=["compiled", "by Python"])
 def way_of_reading(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Read as it is done here, and as it is done where nothing could be compiled."""
+    """Use the compiled loops, and the code without them."""
     if request.param == "by Python":
         monkeypatch.setattr(rewriting, "Rewriter", None)
 

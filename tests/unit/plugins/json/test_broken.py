@@ -1,4 +1,4 @@
-"""Messages that are no JSON fail in columns as alone, in the same words, and mostly without a reader's exception."""
+"""Messages that are not JSON fail in columns as alone, with the same messages, and mostly without an exception."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ is_compiled = pytest.mark.skipif(Rewriting()._rewriter is None, reason="not comp
 
 @st.composite
 def damaged(draw: st.DrawFn) -> bytes:
-    """Draw JSON that is cut, to which something is added, or in which something is replaced, in any encoding."""
+    """Draw JSON that is truncated, extended or changed, in any encoding."""
     text = json.dumps(
         draw(TREES), ensure_ascii=draw(st.booleans()), separators=draw(st.sampled_from([None, (",", ":")]))
     )
@@ -70,7 +70,7 @@ def converter(schemas: bool) -> JsonConverter:
 
 
 def assert_read_as_alone(made: JsonConverter, messages: list[bytes]) -> None:
-    """Check that rows have the values and the errors, with all that these say, of single messages."""
+    """Check that rows have the values and the complete errors of single messages."""
     values: dict[int, Any] = {}
     errors: dict[int, str] = {}
     for row, message in enumerate(messages):
@@ -92,7 +92,7 @@ def assert_read_as_alone(made: JsonConverter, messages: list[bytes]) -> None:
 @settings(deadline=None)
 @given(st.lists(damaged(), min_size=1, max_size=8))
 def test_a_damaged_row_fails_as_it_does_alone(is_compiled_here: bool, messages: list[bytes]) -> None:
-    """Among others that are whole, and in whatever encoding it was."""
+    """Among valid rows, and in any encoding."""
     with pytest.MonkeyPatch.context() as patch:
         if not is_compiled_here:
             patch.setattr(rewriting, "Rewriter", None)
@@ -120,7 +120,7 @@ def test_a_byte_order_mark_before_invalid_utf_8_raises_the_same_error() -> None:
 
 @is_compiled
 def test_errors_of_invalid_rows_are_created_on_demand() -> None:
-    """A row of it costs hardly more than one that is JSON."""
+    """An invalid row costs hardly more than a valid one."""
     for made in (converter(schemas=False), converter(schemas=True)):
         found = made.to_connect_batch("t", pa.array([ENVELOPE % b"1", *BROKEN, ENVELOPE % b"2"], pa.binary()))
         assert isinstance(found, PartlyFailed)

@@ -1,4 +1,4 @@
-"""What the JSON converter promises beyond the answers of the Java class, and where it differs from it on purpose."""
+"""The JSON converter's promises beyond the results of the Java class, and its intended differences."""
 
 from __future__ import annotations
 
@@ -138,7 +138,7 @@ def test_deep_nesting_raises_a_data_error() -> None:
 
 @pytest.fixture
 def little_room() -> Iterator[None]:
-    """Have no more room for calls than Python has by itself, as where an author tries a converter."""
+    """Use Python's own limit of calls, as when an author tries a converter."""
     limit = sys.getrecursionlimit()
     sys.setrecursionlimit(1000)
     yield

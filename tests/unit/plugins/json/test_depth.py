@@ -1,4 +1,4 @@
-"""How deep JSON may be nested, as Kafka Connect 4.3.1 with Jackson 2.21.2 answers when it is asked on Java 25."""
+"""How deep JSON may be nested, compared with Kafka Connect 4.3.1 with Jackson 2.21.2 on Java 25."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ MOST = 1000
 
 @pytest.fixture(autouse=True)
 def room() -> Iterator[None]:
-    """Have the room for calls that a stage has."""
+    """Use the limit of calls that a stage has."""
     limit = sys.getrecursionlimit()
     make_room()
     yield
@@ -79,7 +79,7 @@ def message_and_cause(error: BaseException) -> tuple[str, str]:
 
 
 def too_deep(says: str) -> tuple[str, str]:
-    """Return what Java says of what is nested too deep."""
+    """Return Java's message for JSON that is nested too deep."""
     act = "Read" if says == READ else "Write"
     return says, (
         "Document nesting depth (1001) exceeds the maximum allowed "
@@ -90,7 +90,7 @@ def too_deep(says: str) -> tuple[str, str]:
 @pytest.mark.parametrize(("enable", "text", "most"), READS, ids=lambda each: getattr(each, "__name__", None))
 @pytest.mark.parametrize("rows", [1, 3])
 def test_as_many_levels_are_read_as_by_java(enable: str, text: Callable[[int], str], most: int, rows: int) -> None:
-    """In both forms; one more is an error with Java's words, and so is whatever is deeper."""
+    """In both forms; any deeper level is an error with Java's message."""
     made = converter(schemas_enable=enable)
     levels = (1, 63, 64, 254, 255, 700, most, most + 1, most + 2, most + 30, 5000)
     messages = [text(each).encode() for each in levels for _ in range(rows)]
@@ -111,7 +111,7 @@ def test_as_many_levels_are_read_as_by_java(enable: str, text: Callable[[int], s
 
 
 def lists(levels: int) -> tuple[Schema | None, Any]:
-    """Return lists in each other, without a schema."""
+    """Return nested lists without a schema."""
     value: Any = 1
     for _ in range(levels):
         value = [value]
@@ -119,7 +119,7 @@ def lists(levels: int) -> tuple[Schema | None, Any]:
 
 
 def maps(levels: int) -> tuple[Schema | None, Any]:
-    """Return maps in each other, without a schema."""
+    """Return nested maps without a schema."""
     value: Any = 1
     for _ in range(levels):
         value = {"a": value}
@@ -127,7 +127,7 @@ def maps(levels: int) -> tuple[Schema | None, Any]:
 
 
 def arrays(levels: int) -> tuple[Schema | None, Any]:
-    """Return lists in each other, with their schema."""
+    """Return nested lists with their schema."""
     schema = INT32_SCHEMA
     for _ in range(levels):
         schema = SchemaBuilder.array(schema).build()
@@ -135,7 +135,7 @@ def arrays(levels: int) -> tuple[Schema | None, Any]:
 
 
 def structs(levels: int) -> tuple[Schema | None, Any]:
-    """Return structs in each other."""
+    """Return nested structs."""
     schema: Schema = INT32_SCHEMA
     value: Any = 1
     for _ in range(levels):
@@ -180,8 +180,8 @@ def test_as_many_levels_are_written_as_by_java(
         assert message_and_cause(error.value) == too_deep(WRITTEN)
 
 
-def test_a_list_without_schema_in_a_struct_is_looked_at_as_well() -> None:
-    """Its schema does not say how deep it is."""
+def test_a_list_without_schema_in_a_struct_is_checked_as_well() -> None:
+    """Its schema does not determine its depth."""
     schema = SchemaBuilder.struct().field("a", Schema(Type.ARRAY)).build()
     writer = converter(schemas_enable="false")
     struct = Struct.unchecked(schema, [lists(999)[1]])

@@ -1,4 +1,4 @@
-"""Layouts of payloads: what is constant in them is learned from one and found in others."""
+"""Layouts of payloads: their constants are learned from one payload and found in others."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def test_values_are_found_between_the_constant_texts() -> None:
      b'{"a":nul,"n":1}', b'{"a":"x","n":1}}'],
 )  # fmt: skip
 def test_other_layouts_do_not_fit(row: bytes) -> None:
-    """A row fits when nothing but the values is different; its neighbours are found all the same."""
+    """A row fits if only its values differ; the other rows are still found."""
     good = b'{"a":"x","n":1}'
     assert found(PAIR, good, [good, row, good])[::2] == [[b"x", b"1"]] * 2
     values = found(PAIR, good, [good, row, good])[1]
