@@ -91,7 +91,7 @@ class Manifest:
         present = set(tree.walk(top))
         missing = [file.path for file in self.files if f"{top}/{file.path}".lstrip("/") not in present]
         if missing:
-            raise BundleError(f"{missing[0]} is listed in {MANIFEST} but not there", hint=COPY_AGAIN)
+            raise BundleError(f"{missing[0]} is listed in {MANIFEST} but missing", hint=COPY_AGAIN)
 
     @property
     def hashes(self) -> dict[str, str]:

@@ -80,12 +80,12 @@ def parse_by_loop(texts: Any) -> ColumnRun | HeaderColumns:
     validity = None if present.all() else pa.py_buffer(np.packbits(present, bitorder="little"))
     values = pa.Array.from_buffers(pa.string(), count, [validity, ends, content.slice(0, size)])
     schemas = pa.array(_schema_texts(*shapes[:, : kinds.max() + 1].tolist()), pa.string()).take(pa.array(kinds))
-    (untold,) = np.nonzero(kinds == 0)
-    if len(untold) == 0:
+    (unparsed,) = np.nonzero(kinds == 0)
+    if len(unparsed) == 0:
         return HeaderColumns(schemas, values)
-    rest = _distinct_parsed(texts.take(pa.array(untold)))
+    rest = _distinct_parsed(texts.take(pa.array(unparsed)))
     places = np.arange(count)
-    places[untold] = np.arange(count, count + len(untold))
+    places[unparsed] = np.arange(count, count + len(unparsed))
     order = pa.array(places)
     own = zip((schemas, values), rest)
     return HeaderColumns(*[pa.concat_arrays(pair).take(order) for pair in own])

@@ -90,7 +90,7 @@ def _module(words: _Words) -> LoginEntry:
     module = words.take("the class of a login module")
     flag = words.take("a flag").lower()
     if flag not in FLAGS:
-        raise words.wrong(f"{flag!r} is none of {', '.join(FLAGS)}")
+        raise words.wrong(f"{flag!r} is not one of {', '.join(FLAGS)}")
     options = {}
     while words.current != ";":
         key = words.take("an option")

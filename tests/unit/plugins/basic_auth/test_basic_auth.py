@@ -132,7 +132,7 @@ class TestLoginConfiguration:
         ("text", "says"),
         [
             ("A { x.Y required }", "line 1: an option is missing"),
-            ("A {\n x.Y perhaps; };", "line 2: 'perhaps' is none of required"),
+            ("A {\n x.Y perhaps; };", "line 2: 'perhaps' is not one of required"),
             ("A { x.Y required a; };", "'=' is missing"),
             ("A { x.Y required; }", "';' is missing"),
             ("A", "'{' is missing"),

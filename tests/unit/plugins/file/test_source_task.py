@@ -264,7 +264,7 @@ def test_an_initially_empty_file_is_checked_less_often(
 def test_an_idle_file_is_checked_less_and_less(
     started: Started, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The wait grows with the idle time: 1 ms at first, soon 20 ms, after twenty seconds until the next second starts."""
+    """The wait grows with the idle time: from 1 ms to 20 ms, after twenty seconds until the next second."""
     file = tmp_path / "f"
     file.write_text("")
     task = started(file)
