@@ -220,7 +220,8 @@ def _compared(declaration: Declaration, found: Description) -> Iterator[Check]:
         detail = f"the definition in {MANIFEST} is not what config() returns"
         yield Check("configuration", name, False, detail, "pack the bundle again")
     else:
-        yield Check("configuration", name, True, f"{len(found.config)} keys")
+        count = len(found.config)
+        yield Check("configuration", name, True, f"{count} key{'s' if count != 1 else ''}")
     if found.version not in (declaration.version, UNDEFINED_VERSION):
         detail = f"declared with version {declaration.version!r}, version() returns {found.version!r}"
         yield Check("version", name, declaration.definitions is None, detail, "pack the bundle again")

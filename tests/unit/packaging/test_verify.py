@@ -220,7 +220,7 @@ def test_good_java_bundle_passes_every_check(tmp_path: Path) -> None:
     checks = verify(place("connect-file", tmp_path))
     assert [check for check in checks if not check.is_ok] == []
     assert {check.detail for check in checks if check.name == "rules"} == {"there are none for Java"}
-    assert {check.detail for check in checks if check.name == "configuration"} == {"1 keys", "3 keys"}
+    assert {check.detail for check in checks if check.name == "configuration"} == {"1 key", "3 keys"}
 
 
 def test_java_bundle_without_its_libraries_names_the_missing_class(tmp_path: Path) -> None:
