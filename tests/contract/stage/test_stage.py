@@ -41,7 +41,14 @@ from hearth_execution.order import number_rows
 from hearth_execution.transformation import Step
 from hearth_stage.call import Call
 from hearth_stage.channel import Request
-from hearth_stage.connector_call import AskTaskConfigs, LoadConnector, StartConnector, StopConnector
+from hearth_stage.connector_call import (
+    AlterOffsets,
+    AskExactlyOnce,
+    AskTaskConfigs,
+    LoadConnector,
+    StartConnector,
+    StopConnector,
+)
 from hearth_stage.conversion_call import Cells, Deserialize, DeserializeHeaders, Serialize, SerializeHeaders
 from hearth_stage.offset_call import ReadOffsets, StoredOffsets
 from hearth_stage.plugin_call import (
@@ -55,6 +62,7 @@ from hearth_stage.plugin_call import (
     Validate,
     WantedPlugin,
 )
+from hearth_stage.provider_call import LoadProvider, LookUp
 from hearth_stage.task_call import (
     AddCredit,
     ContextRequest,
@@ -88,6 +96,10 @@ class Runner:
         self.messages: queue.Queue[Any] = queue.Queue()
         self.prefix, self.json = prefix, json
         self.is_java = prefix == "sample."
+        provider = "EnvVarConfigProvider"
+        self.provider = (
+            f"org.apache.kafka.common.config.provider.{provider}" if self.is_java else f"hearth_providers:{provider}"
+        )
         self.offset: dict[str, Any] | None = None
         self.environment = environment
         self.stage = Stage.start(environment, prefix, self._receive)
@@ -121,7 +133,8 @@ class Runner:
 def runner(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Runner]:
     """Start one stage of each language for all tests: each configures it again."""
     if request.param == "python":
-        paths = (str(HERE / "python"), str(HERE.parents[2] / "plugins" / "json" / "src"))
+        own = (str(HERE.parents[2] / "plugins" / name / "src") for name in ("json", "providers"))
+        paths = (str(HERE / "python"), *own)
         started = Runner(python_environment("sample", host(), paths), "sample:", "hearth_json:JsonConverter")
     else:
         classes = tmp_path_factory.mktemp("classes")
@@ -410,6 +423,28 @@ def test_connector_can_start_again(runner: Runner) -> None:
         assert found.configs == [{"topic": "t"}]
         assert found.task_class.endswith("CountingTask")
         runner.call(StopConnector())
+
+
+def test_connector_is_asked_about_offsets_and_transactions(runner: Runner) -> None:
+    """Before it starts; a source without the method does not see to offsets itself."""
+    runner.call(LoadConnector(runner.named("CountingSource")))
+    altered = runner.call(AlterOffsets({}, [[{"name": "n"}, {"position": 5}], [{"name": "m"}, None]]))
+    assert altered.is_seen_to is True
+    with pytest.raises(RemoteError, match="n is negative"):
+        runner.call(AlterOffsets({}, [[{"name": "n"}, {"position": -1}]]))
+    for support in ("SUPPORTED", "UNSUPPORTED"):
+        assert runner.call(AskExactlyOnce({"support": support})).support == support
+    assert runner.call(AskExactlyOnce({}, boundaries=True)).support == "UNSUPPORTED"
+    runner.call(LoadConnector(runner.named("DrippingSource")))
+    assert runner.call(AlterOffsets({}, [[{"name": "n"}, None]])).is_seen_to is False
+    assert runner.call(AskExactlyOnce({})).support is None
+
+
+def test_config_provider_finds_what_it_has(runner: Runner) -> None:
+    """Keys that it lacks are left out; Kafka's own class and the one of Python have the same result."""
+    runner.call(LoadProvider(runner.provider, {"allowlist.pattern": "PATH|HEARTH_.*"}))
+    found = runner.call(LookUp("", ["PATH", "HOME", "HEARTH_NOTHING"]))
+    assert (list(found.data), found.ttl) == (["PATH"], None)
 
 
 def test_tenant_has_its_own_thread(runner: Runner) -> None:

@@ -10,8 +10,11 @@ from hearth_api import (
     STRING_SCHEMA,
     ConfigDef,
     ConfigType,
+    ConnectError,
+    ConnectorTransactionBoundaries,
     ConnectRecord,
     DataError,
+    ExactlyOnceSupport,
     Importance,
     RetriableError,
     SchemaBuilder,
@@ -85,6 +88,21 @@ class CountingSource(SourceConnector):
     def task_configs(self, max_tasks: int) -> list[dict[str, str]]:
         """Return one task."""
         return [{"topic": "t"}]
+
+    def exactly_once_support(self, connector_config: Any) -> ExactlyOnceSupport:
+        """Return what the configuration says."""
+        return ExactlyOnceSupport(connector_config["support"])
+
+    def can_define_transaction_boundaries(self, connector_config: Any) -> ConnectorTransactionBoundaries:
+        """Its tasks define none."""
+        return ConnectorTransactionBoundaries.UNSUPPORTED
+
+    def alter_offsets(self, connector_config: Any, offsets: Any) -> bool:
+        """Refuse negative positions, and accept resets."""
+        for partition, offset in offsets:
+            if offset is not None and offset["position"] < 0:
+                raise ConnectError(f"{partition['name']} is negative")
+        return True
 
 
 class CountingTask(SourceTask):

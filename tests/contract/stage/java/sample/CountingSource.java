@@ -13,6 +13,8 @@ import org.apache.kafka.common.metrics.Gauge;
 import org.apache.kafka.common.metrics.PluginMetrics;
 import org.apache.kafka.connect.connector.Task;
 import org.apache.kafka.connect.data.Schema;
+import org.apache.kafka.connect.errors.ConnectException;
+import org.apache.kafka.connect.source.ExactlyOnceSupport;
 import org.apache.kafka.connect.source.SourceConnector;
 import org.apache.kafka.connect.source.SourceRecord;
 import org.apache.kafka.connect.source.SourceTask;
@@ -45,6 +47,21 @@ public final class CountingSource extends SourceConnector {
     @Override
     public List<Map<String, String>> taskConfigs(int most) {
         return List.of(Map.of("topic", "t"));
+    }
+
+    @Override
+    public ExactlyOnceSupport exactlyOnceSupport(Map<String, String> config) {
+        return ExactlyOnceSupport.valueOf(config.get("support"));
+    }
+
+    @Override
+    public boolean alterOffsets(Map<String, String> config, Map<Map<String, ?>, Map<String, ?>> offsets) {
+        offsets.forEach((partition, offset) -> {
+            if (offset != null && (Long) offset.get("position") < 0) {
+                throw new ConnectException(partition.get("name") + " is negative");
+            }
+        });
+        return true;
     }
 
     /** What a JMX client sees. */
