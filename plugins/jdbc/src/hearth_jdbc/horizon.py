@@ -1,0 +1,79 @@
+"""The horizon: up to where rows are final, because no open transaction can commit one that belongs before it.
+
+Numbers and timestamps are drawn when a row is inserted, and the row becomes visible when its transaction commits. A
+source that reads row 6 while the transaction of row 5 is open never reads row 5. So the horizon takes two steps: it
+notes a bound and the transactions that are open at that time, and hands the bound out once all of them have ended.
+A transaction that begins later draws later numbers and times.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from typing import Any
+
+from hearth_jdbc.dialect.interface import Dialect
+from hearth_jdbc.table_query import Bound, TableQuery
+
+_log = logging.getLogger(__name__)
+
+LONG = 10.0
+"""Seconds after which a wait is logged, and again after as many."""
+
+
+class Horizon:
+    """Finds bounds for the queries of one table."""
+
+    def __init__(self, dialect: Dialect, query: TableQuery, delay_micros: int, *, waits: bool) -> None:
+        """Store the table, how old a timestamp must be, and whether to wait for transactions."""
+        self._dialect = dialect
+        self._query = query
+        self._delay = delay_micros
+        self._waits = waits and dialect.IS_CONCURRENT
+        self._bound: Bound | None = None
+        self._open: frozenset[str] = frozenset()
+        self._since = 0.0
+        self._next_log = 0.0
+
+    @property
+    def is_waiting(self) -> bool:
+        """Return whether a bound waits for transactions."""
+        return self._bound is not None
+
+    def advance(self, connection: Any) -> Bound | None:
+        """Return the next bound, None while a transaction is open that was open when the bound was taken."""
+        if not self._waits:
+            return Bound(self._now(connection))
+        if self._bound is None:
+            self._begin(connection)
+        if not self._is_reached(connection):
+            return None
+        bound, self._bound = self._bound, None
+        return bound
+
+    def _begin(self, connection: Any) -> None:
+        """Take a bound, then the transactions: one that ends in between has its rows in the next query."""
+        query = self._query
+        number = None if query.times else self._dialect.maximum(connection, query.source, query.number)
+        self._bound = Bound(self._now(connection), number, is_empty=number is None and not query.times)
+        self._open = frozenset(self._dialect.open_transactions(connection))
+        self._since = time.monotonic()
+        self._next_log = self._since + LONG
+
+    def _now(self, connection: Any) -> int | None:
+        return self._dialect.now(connection) - self._delay if self._query.times else None
+
+    def _is_reached(self, connection: Any) -> bool:
+        if not self._open:
+            return True
+        transactions = self._dialect.open_transactions(connection)
+        self._open &= transactions.keys()
+        now = time.monotonic()
+        if self._open and now >= self._next_log:
+            self._next_log = now + LONG
+            first = transactions[min(self._open)]
+            _log.warning(
+                "rows of %s wait for %d open transactions since %.0f s, one is %s",
+                self._query.table or "the query", len(self._open), now - self._since, first,
+            )  # fmt: skip
+        return not self._open

@@ -1,0 +1,53 @@
+"""The connection of a task: opened with several attempts, dropped after an error that ended it."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from typing import Any
+
+from hearth_api import ConnectError
+from hearth_jdbc.connection_setting import ConnectionSettings
+from hearth_jdbc.dialect.interface import Dialect
+
+LONGEST_CONNECT = 30.0
+"""Seconds that one attempt may take."""
+
+_log = logging.getLogger(__name__)
+
+
+class Session:
+    """The connection of a task, opened when it is first needed and again after it was dropped."""
+
+    def __init__(self, dialect: Dialect, settings: ConnectionSettings, *, is_source: bool) -> None:
+        """Store how to connect."""
+        self.dialect = dialect
+        self._attempts = settings.connection_attempts
+        self._backoff = settings.connection_backoff_ms / 1000
+        self._is_source = is_source
+        self._stopped = threading.Event()
+        self._connection: Any = None
+
+    def connection(self) -> Any:
+        """Return the open connection, or open one; raise a ConnectError after the last attempt."""
+        attempt = 0
+        while self._connection is None:
+            attempt += 1
+            try:
+                self._connection = self.dialect.connect(LONGEST_CONNECT, is_source=self._is_source)
+            except self.dialect.Error as error:
+                if attempt >= self._attempts or self._stopped.is_set():
+                    raise ConnectError(f"cannot connect to {self.dialect.url}: {error}") from error
+                _log.warning("cannot connect to %s, attempt %d: %s", self.dialect.url, attempt, error)
+                self._stopped.wait(self._backoff)
+        return self._connection
+
+    def drop(self) -> None:
+        """Close the connection; the next call opens another."""
+        connection, self._connection = self._connection, None
+        if connection is not None:
+            self.dialect.close(connection)
+
+    def stop(self) -> None:
+        """Wake a waiting attempt; from any thread."""
+        self._stopped.set()

@@ -1,0 +1,91 @@
+"""The queries that find new rows of a table or of a query."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from hearth_jdbc.dialect.interface import Dialect, TableId
+from hearth_jdbc.source_offset import Position
+
+
+@dataclass(frozen=True)
+class Bound:
+    """Rows up to here are handed over: timestamps before `micros`, numbers up to `number`; None for no bound."""
+
+    micros: int | None = None
+    number: int | None = None
+    is_empty: bool = False
+    """Whether there is no row at all."""
+
+
+@dataclass
+class TableQuery:
+    """Writes the SQL for one table, or for a query if `table` is None."""
+
+    dialect: Dialect
+    table: TableId | None
+    text: str = ""
+    """The query."""
+    suffix: str = ""
+    times: Sequence[str] = ()
+    """The timestamp columns."""
+    number: str = ""
+    """The incrementing column."""
+    _forms: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def source(self) -> str:
+        """Return what stands behind FROM in a query about the table or the query."""
+        return f"({self.text}) hearth_rows" if self.table is None else self.dialect.quote_table(self.table)
+
+    @property
+    def whole(self) -> str:
+        """Return the query without criteria."""
+        return self.text if self.table is None else f"SELECT * FROM {self.source}"  # noqa: S608 - quoted names
+
+    def learn_forms(self, connection: Any) -> None:
+        """Ask the database how it stores the timestamps, until it holds one."""
+        for name in self.times:
+            if not self._forms.get(name):
+                self._forms[name] = self.dialect.timestamp_form(connection, self.source, name)
+
+    def bulk(self) -> str:
+        """Return the query for all rows."""
+        return self._with_suffix(self.whole)
+
+    def news(self, position: Position, bound: Bound) -> str:
+        """Return the query for the rows after a place and up to a bound, in order."""
+        criteria = self._criteria(position, bound)
+        order = [each for each in (self._time_sql, self.dialect.quote(self.number) if self.number else "") if each]
+        return self._with_suffix(f"{self.whole} WHERE {criteria} ORDER BY {', '.join(order)}")
+
+    def _criteria(self, position: Position, bound: Bound) -> str:
+        number = self.dialect.quote(self.number) if self.number else ""
+        last = -1 if position.number is None else position.number
+        parts = []
+        if self.times:
+            time, start = self._time_sql, self._literal(position.micros or 0)
+            after = f"{time} > {start}"
+            if bound.micros is not None:
+                parts.append(f"{time} < {self._literal(bound.micros)}")
+            parts.append(f"(({time} = {start} AND {number} > {last}) OR {after})" if number else after)
+        else:
+            parts.append(f"{number} > {last}")
+            if bound.number is not None:
+                parts.append(f"{number} <= {bound.number}")
+        return " AND ".join(parts)
+
+    @property
+    def _time_sql(self) -> str:
+        if not self.times:
+            return ""
+        columns = [self.dialect.timestamp_sql(name, self._forms.get(name, "")) for name in self.times]
+        return columns[0] if len(columns) == 1 else f"COALESCE({','.join(columns)})"
+
+    def _literal(self, micros: int) -> str:
+        return self.dialect.timestamp_literal(micros, self._forms.get(self.times[0], ""))
+
+    def _with_suffix(self, sql: str) -> str:
+        return f"{sql} {self.suffix}" if self.suffix else sql

@@ -1,0 +1,158 @@
+"""Which schemas and values columns become: Confluent's, for each database."""
+
+from __future__ import annotations
+
+import datetime as dt
+from decimal import Decimal
+from typing import Any
+
+import pytest
+
+from hearth_api import ConnectError, DataError, Schema
+from hearth_api.java import schema_to_text
+from tests.unit.plugins.jdbc.database import Database
+
+GOLDEN = {
+    "sqlite": [
+        ("INTEGER NOT NULL", "7", "int32", 7),
+        ("INTEGER NOT NULL", "3000000000", "int64", 3_000_000_000),
+        ("SMALLINT NOT NULL", "-7", "int16", -7),
+        ("TINYINT NOT NULL", "7", "int8", 7),
+        ("BIGINT NOT NULL", "9223372036854775807", "int64", 2**63 - 1),
+        ("BOOLEAN NOT NULL", "1", "boolean", True),
+        ("REAL NOT NULL", "1.5", "float", 1.5),
+        ("DOUBLE NOT NULL", "0.1", "double", 0.1),
+        ("FLOAT NOT NULL", "2", "double", 2.0),
+        ("VARCHAR(20) NOT NULL", "'é😀'", "string", "é😀"),
+        ("TEXT NOT NULL", "''", "string", ""),
+        ("BLOB NOT NULL", "x'00ff'", "bytes", b"\x00\xff"),
+        ("DECIMAL(10,2) NOT NULL", "'12.3'", "Decimal:2:10", Decimal("12.30")),
+        ("NUMERIC(5,0) NOT NULL", "42", "Decimal:0:5", Decimal(42)),
+        ("DATE NOT NULL", "'1969-12-31'", "Date", dt.date(1969, 12, 31)),
+        ("DATE NOT NULL", "86400000", "Date", dt.date(1970, 1, 2)),
+        ("TIME NOT NULL", "'23:59:59.250'", "Time", dt.time(23, 59, 59, 250_000)),
+        (
+            "TIMESTAMP NOT NULL",
+            "'1969-12-31 23:59:59.999'",
+            "Timestamp",
+            dt.datetime(1969, 12, 31, 23, 59, 59, 999_000),
+        ),
+        ("DATETIME NOT NULL", "'2020-01-01T10:00:00Z'", "Timestamp", dt.datetime(2020, 1, 1, 10)),
+        ("TIMESTAMP NOT NULL", "1577872800250", "Timestamp", dt.datetime(2020, 1, 1, 10, 0, 0, 250_000)),
+        ("", "'text'", "optional string", "text"),
+        ("", "12", "optional int64", 12),
+        ("INT", "NULL", "optional int32", None),
+    ],
+}
+"""For each product: a column, a literal, the schema and the value of the record."""
+
+
+def form(schema: Schema) -> str:
+    """Return a schema in words."""
+    name = (schema.name or "").rpartition(".")[2]
+    names = {"FLOAT32": "float", "FLOAT64": "double"}
+    kind = name or names.get(str(schema.type), str(schema.type).lower())
+    facts = schema.parameters or {}
+    numbers = [facts[key] for key in ("scale", "connect.decimal.precision") if key in facts]
+    return ("optional " if schema.optional else "") + ":".join([kind, *numbers])
+
+
+def read(database: Database, **settings: str) -> tuple[Schema, Any]:
+    """Return the schema and the value of the only record of the table."""
+    with database.source(mode="bulk", **settings) as run:
+        (record,) = run.take(1)
+    assert record.value_schema is not None
+    return record.value_schema, record.value
+
+
+def test_types(database: Database) -> None:
+    """One table with a column of each; the expectation is data."""
+    cases = GOLDEN[database.product]
+    names = [f"c{number}" for number in range(len(cases))]
+    columns = ", ".join(f"{name} {case[0]}" for name, case in zip(names, cases))
+    database.run(
+        f"CREATE TABLE types({columns})", f"INSERT INTO types VALUES ({', '.join(case[1] for case in cases)})"
+    )
+    schema, value = read(database)
+    found = [(form(schema.fields[place].schema), _plain(value[name])) for place, name in enumerate(names)]
+    assert found == [(case[2], case[3]) for case in cases]
+
+
+def _plain(value: Any) -> Any:
+    return value.replace(tzinfo=None) if isinstance(value, dt.datetime) else value
+
+
+@pytest.mark.parametrize(
+    ("mapping", "kinds"),
+    [
+        ("none", [*(f"Decimal:0:{digits}" for digits in (2, 4, 9, 18, 19)), "Decimal:2:5", "Decimal:2:20"]),
+        ("precision_only", ["int8", "int16", "int32", "int64", "Decimal:0:19", "Decimal:2:5", "Decimal:2:20"]),
+        ("best_fit", ["int8", "int16", "int32", "int64", "Decimal:0:19", "double", "Decimal:2:20"]),
+        ("best_fit_eager_double", ["int8", "int16", "int32", "int64", "Decimal:0:19", "double", "double"]),
+    ],
+)  # fmt: skip
+def test_numeric_mapping(database: Database, mapping: str, kinds: list[str]) -> None:
+    """By the digits and the scale that a NUMERIC was declared with."""
+    digits = ["2", "4", "9", "18", "19", "5,2", "20,2"]
+    columns = ", ".join(f"c{place} NUMERIC({each}) NOT NULL" for place, each in enumerate(digits))
+    database.run(f"CREATE TABLE numbers({columns})", f"INSERT INTO numbers VALUES ({','.join(['7'] * len(digits))})")
+    schema, value = read(database, numeric_mapping=mapping)
+    assert [form(field.schema) for field in schema.fields] == kinds
+    assert {float(value[field.name]) for field in schema.fields} == {7.0}
+
+
+@pytest.mark.parametrize(
+    ("granularity", "value"),
+    [
+        ("micros_long", 1577872800123456),
+        ("micros_string", "1577872800123456"),
+        ("micros_iso_datetime_string", "2020-01-01T10:00:00.123456"),
+        ("nanos_long", 1577872800123456000),
+        ("nanos_string", "1577872800123456000"),
+        ("nanos_iso_datetime_string", "2020-01-01T10:00:00.123456000"),
+    ],
+)
+def test_timestamp_granularity(database: Database, granularity: str, value: Any) -> None:
+    """Numbers and texts keep the microseconds."""
+    database.run(f"CREATE TABLE t(at {database.MOMENT})", "INSERT INTO t VALUES ('2020-01-01 10:00:00.123456')")
+    assert read(database, timestamp_granularity=granularity)[1]["at"] == value
+
+
+def test_times_without_a_zone_are_of_the_zone_of_the_database(database: Database) -> None:
+    """Winter and summer."""
+    database.run(f"CREATE TABLE t(at {database.MOMENT})", "INSERT INTO t VALUES ('2020-07-01 10:00:00')")
+    assert read(database, db_timezone="Europe/Berlin")[1]["at"] == dt.datetime(2020, 7, 1, 8, tzinfo=dt.timezone.utc)
+
+
+def test_dates_before_1582_keep_their_digits_in_the_calendar_of_java(database: Database) -> None:
+    """4 March 1500 is ten days later in the Julian calendar than in the Gregorian."""
+    database.run("CREATE TABLE t(day DATE NOT NULL)", "INSERT INTO t VALUES ('1500-03-04')")
+    assert read(database)[1]["day"] == dt.date(1500, 3, 14)
+    assert read(database, date_calendar_system="PROLEPTIC_GREGORIAN")[1]["day"] == dt.date(1500, 3, 4)
+
+
+def test_a_number_that_does_not_fit_fails_with_its_column(database: Database) -> None:
+    """Nothing is rounded or cut silently."""
+    database.run("CREATE TABLE t(price NUMERIC NOT NULL)", "INSERT INTO t VALUES (1.25)")
+    with pytest.raises(DataError, match="column 'price' of type"):
+        read(database)
+    assert read(database, numeric_mapping="best_fit")[1]["price"] == 1.25
+
+
+def test_the_schema_of_a_table_is_the_same_text_each_time(database: Database) -> None:
+    """A registry would otherwise get a version per poll."""
+    database.run(f"CREATE TABLE t(id {database.NUMBER}, p NUMERIC(8,2))", "INSERT INTO t(p) VALUES (1)")
+    assert schema_to_text(read(database)[0]) == schema_to_text(read(database)[0])
+
+
+def test_a_table_that_is_not_there_is_named(database: Database) -> None:
+    """The task fails, since it was given this table."""
+    database.run("CREATE TABLE t(id INTEGER)")
+    with database.source(mode="bulk") as run:
+        (config,) = run.task_configs(1)
+        database.run("DROP TABLE t")
+        task = run.connector.task_class()()
+        task.initialize(run.tasks[0].context)  # type: ignore[attr-defined]
+        with pytest.raises(ConnectError, match=r"there is no table '.*t' in jdbc:"):
+            task.start(config)
+        task.stop()
