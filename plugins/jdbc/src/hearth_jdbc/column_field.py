@@ -89,7 +89,7 @@ def _numeric(column: Column, rules: FieldRules) -> Made:
 def _whole(column: Column, rules: FieldRules) -> Made:
     widths = ((9, _BIG), (4, _INTEGER), (2, _SMALL))
     builder, convert = next((make for digits, make in widths if column.precision > digits), _TINY)(column, rules)
-    return builder, lambda array: convert(array.cast(pa.decimal128(_ARROW_DIGITS, 0)).cast(pa.int64()))
+    return builder, lambda array: convert(whole_numbers(array))
 
 
 def _decimal(column: Column, rules: FieldRules) -> Made:
@@ -99,24 +99,37 @@ def _decimal(column: Column, rules: FieldRules) -> Made:
 
 def decimal_bytes(texts: Any, scale: int) -> Any:
     """Return texts of numbers as the unscaled bytes of Connect's decimals."""
-    try:
+    if _is_plain(texts, scale):
         wide = texts.cast(pa.decimal128(_ARROW_DIGITS, scale))
-    except pa.ArrowInvalid:
-        schema = Decimal.schema(scale)
-        return pa.array([None if text is None else _unscaled(text, schema) for text in texts.to_pylist()], pa.binary())
-    return TableColumn.of(wide.type, "").convert(wide)
+        return TableColumn.of(wide.type, "").convert(wide)
+    schema = Decimal.schema(scale)
+    numbers = [None if text is None else _exact(text, scale) for text in texts.to_pylist()]
+    return pa.array([None if each is None else Decimal.from_logical(schema, each) for each in numbers], pa.binary())
 
 
-def _unscaled(text: str, schema: Schema) -> bytes:
+def whole_numbers(texts: Any) -> Any:
+    """Return texts of whole numbers as INT64."""
+    if _is_plain(texts, 0):
+        return texts.cast(pa.decimal128(_ARROW_DIGITS, 0)).cast(pa.int64())
+    return pa.array([None if text is None else int(_exact(text, 0)) for text in texts.to_pylist()], pa.int64())
+
+
+def _is_plain(texts: Any, scale: int) -> bool:
+    """Return whether Arrow reads the texts: it wraps around without an error where digits exceed its decimals."""
+    longest = pc.max(pc.utf8_length(texts)).as_py() or 0
+    return longest + scale <= _ARROW_DIGITS and not pc.any(pc.match_substring(texts, "e", ignore_case=True)).as_py()
+
+
+def _exact(text: str, scale: int) -> decimal.Decimal:
+    """Return the number with exactly so many digits after the point."""
     context = decimal.Context(prec=decimal.MAX_PREC, Emax=decimal.MAX_EMAX, traps=[decimal.Inexact])
     number = decimal.Decimal(text)
     if not number.is_finite():
         raise ValueError(f"{text} is no decimal")
     try:
-        exact = number.quantize(decimal.Decimal(1).scaleb(-Decimal.scale(schema)), context=context)
+        return number.quantize(decimal.Decimal(1).scaleb(-scale), context=context)
     except decimal.Inexact as error:
-        raise ValueError(f"{text} has more than {Decimal.scale(schema)} digits after the point") from error
-    return Decimal.from_logical(schema, exact)
+        raise ValueError(f"{text} has more than {scale} digits after the point") from error
 
 
 def _date(column: Column, rules: FieldRules) -> Made:

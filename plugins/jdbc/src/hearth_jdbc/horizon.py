@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import logging
 import time
+from collections.abc import Mapping
 from typing import Any
 
 from hearth_jdbc.dialect.interface import Dialect
@@ -17,6 +18,8 @@ from hearth_jdbc.table_query import Bound, TableQuery
 
 _log = logging.getLogger(__name__)
 
+ARRIVAL = 20_000
+"""Microseconds after which a transaction that has its time is also listed among the open ones."""
 LONG = 10.0
 """Seconds after which a wait is logged, and again after as many."""
 
@@ -31,7 +34,7 @@ class Horizon:
         self._delay = delay_micros
         self._waits = waits and dialect.IS_CONCURRENT
         self._bound: Bound | None = None
-        self._open: frozenset[str] = frozenset()
+        self._open: set[str] = set()
         self._since = 0.0
         self._next_log = 0.0
 
@@ -56,18 +59,25 @@ class Horizon:
         query = self._query
         number = None if query.times else self._dialect.maximum(connection, query.source, query.number)
         self._bound = Bound(self._now(connection), number, is_empty=number is None and not query.times)
-        self._open = frozenset(self._dialect.open_transactions(connection))
+        self._open = {self._dialect.PREPARED, *self._transactions(connection)}
         self._since = time.monotonic()
         self._next_log = self._since + LONG
 
     def _now(self, connection: Any) -> int | None:
-        return self._dialect.now(connection) - self._delay if self._query.times else None
+        if not self._query.times:
+            return None
+        return self._dialect.now(connection) - self._delay - (ARRIVAL if self._waits else 0)
+
+    def _transactions(self, connection: Any) -> Mapping[str, str]:
+        # A time is that of the beginning of a transaction; a number is drawn within it, which makes it a writer.
+        return self._dialect.open_transactions(connection, writers_only=not self._query.times)
 
     def _is_reached(self, connection: Any) -> bool:
         if not self._open:
             return True
-        transactions = self._dialect.open_transactions(connection)
-        self._open &= transactions.keys()
+        transactions = self._transactions(connection)
+        # A transaction without session may be one of those that were open, prepared since.
+        self._open = transactions.keys() & {self._dialect.PREPARED, *self._open}
         now = time.monotonic()
         if self._open and now >= self._next_log:
             self._next_log = now + LONG

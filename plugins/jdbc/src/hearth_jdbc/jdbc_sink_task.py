@@ -63,7 +63,6 @@ class JdbcSinkTask(BatchSinkTask):
 
     def stop(self) -> None:
         """Close the connection."""
-        self._session.stop()
         self._session.drop()
 
     def _write(self, connection: Any, batches: Sequence[Batch]) -> None:

@@ -25,6 +25,8 @@ _log = logging.getLogger(__name__)
 
 LONGEST_POLL = 1.0
 """Seconds after which a poll without rows returns."""
+_GRACE = 0.2
+"""Seconds after which `stop` ends a running query."""
 RETRY_AFTER = 1.0
 """Seconds between a query that failed and the next."""
 
@@ -81,11 +83,14 @@ class JdbcSourceTask(BatchSourceTask):
         return None
 
     def stop(self) -> None:
-        """Wake a waiting poll and close the connection."""
+        """Wake a waiting poll, end a running query, and close the connection."""
         self._stopped.set()
         self._session.stop()
-        with self._polling:
-            self._forget()
+        if not self._polling.acquire(timeout=_GRACE):
+            self._session.interrupt()
+            self._polling.acquire()
+        self._forget()
+        self._polling.release()
 
     def _read(self, reader: TableReader) -> Batch | None:
         with self._polling:
@@ -138,6 +143,8 @@ class JdbcSourceTask(BatchSourceTask):
             partition = QUERY_PARTITION if table is None else bulk_partition(table)
             return BulkReader(query, topic, partition, rules, interval)
         partition = QUERY_PARTITION if table is None else partitions_of(table)[0]
+        if table is not None and number and not times:
+            self._dialect.warn_of_gaps(connection, table, number)
         delay = settings.timestamp_delay_interval_ms * 1000
         horizon = Horizon(self._dialect, query, delay, waits=settings.open_transactions.lower() == "wait")
         position = Position.of(offset) if offset else self._first_position(connection)

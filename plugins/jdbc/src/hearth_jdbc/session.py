@@ -51,3 +51,12 @@ class Session:
     def stop(self) -> None:
         """Wake a waiting attempt; from any thread."""
         self._stopped.set()
+
+    def interrupt(self) -> None:
+        """End a running query; from any thread."""
+        connection = self._connection
+        if connection is not None:
+            try:
+                self.dialect.interrupt(connection)
+            except self.dialect.Error as error:
+                _log.debug("nothing to end: %s", error)

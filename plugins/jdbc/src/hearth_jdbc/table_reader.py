@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 
 from hearth_api import ConnectError, Schema, SchemaBuilder
 from hearth_api.batch import Batch, arrow_type
-from hearth_jdbc.column_field import ColumnField, field_of
+from hearth_jdbc.column_field import ColumnField, field_of, whole_numbers
 from hearth_jdbc.dialect.interface import Column, Rows, SqlType
 from hearth_jdbc.horizon import Horizon
 from hearth_jdbc.source_offset import Position, offset_column
@@ -216,7 +216,7 @@ class NewRowReader(TableReader):
         column, array = columns[place], arrays[place]
         check_types(INCREMENTING, [column])
         if column.type in (SqlType.NUMERIC, SqlType.DECIMAL):
-            array = array.cast(pa.decimal128(38, 0)).cast(pa.int64())
+            array = whole_numbers(array)
         if array.null_count:
             raise ConnectError(f"incrementing column {column.name!r} holds null")
         return array

@@ -2,18 +2,39 @@
 
 from __future__ import annotations
 
+import itertools
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from hearth_jdbc import jdbc_source_task
-from tests.unit.plugins.jdbc.database import Database, SqliteDatabase
+from tests import postgresql
+from tests.postgresql import PostgreSql
+from tests.unit.plugins.jdbc.database import Database, PostgreSqlDatabase, SqliteDatabase
+
+_numbers = itertools.count()
 
 
-@pytest.fixture(params=["sqlite"])
+@pytest.fixture(scope="session")
+def server() -> Iterator[PostgreSql]:
+    """Provide a server for all tests of this process."""
+    with postgresql.serving() as running:
+        yield running
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
 def database(request: pytest.FixtureRequest, tmp_path: Path) -> Database:
     """Provide an empty database of each product."""
-    return SqliteDatabase(tmp_path / "database")
+    if request.param == "sqlite":
+        return SqliteDatabase(tmp_path / "database")
+    return PostgreSqlDatabase(request.getfixturevalue("server"), f"test_{next(_numbers)}")
+
+
+@pytest.fixture
+def shop(server: PostgreSql) -> PostgreSqlDatabase:
+    """Provide an empty database of PostgreSQL."""
+    return PostgreSqlDatabase(server, f"test_{next(_numbers)}")
 
 
 @pytest.fixture(autouse=True)

@@ -9,10 +9,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar
 
+import psycopg
+
 from hearth_api import SinkRecord, SourceRecord, TopicPartition
 from hearth_api.testing import SinkRun, SourceRun
 from hearth_jdbc.jdbc_sink import JdbcSinkConnector
 from hearth_jdbc.jdbc_source import JdbcSourceConnector
+from tests.postgresql import PASSWORD, USER, PostgreSql
 
 TOPIC = "people"
 Offsets = Iterable[tuple[Mapping[str, Any], Mapping[str, Any]]]
@@ -35,6 +38,10 @@ class Database(ABC):
     @abstractmethod
     def run(self, *statements: str) -> None:
         """Run statements and commit."""
+
+    @abstractmethod
+    def insert(self, table: str, rows: Sequence[Sequence[Any]]) -> None:
+        """Insert rows."""
 
     @abstractmethod
     def rows(self, sql: str) -> list[tuple[Any, ...]]:
@@ -85,6 +92,12 @@ class SqliteDatabase(Database):
         connection.commit()
         connection.close()
 
+    def insert(self, table: str, rows: Sequence[Sequence[Any]]) -> None:
+        connection = sqlite3.connect(self.path)
+        connection.executemany(f"INSERT INTO {table} VALUES ({','.join('?' * len(rows[0]))})", rows)
+        connection.commit()
+        connection.close()
+
     def rows(self, sql: str) -> list[tuple[Any, ...]]:
         connection = sqlite3.connect(self.path)
         found = connection.execute(sql).fetchall()
@@ -94,6 +107,47 @@ class SqliteDatabase(Database):
     def written_moment(self, moment: dt.datetime, day: dt.date) -> tuple[Any, ...]:
         millis = (moment - dt.datetime(1970, 1, 1)) // dt.timedelta(milliseconds=1) - 2 * 3_600_000
         return (millis,) * 3
+
+
+class PostgreSqlDatabase(Database):
+    """A database of a server."""
+
+    product = "postgresql"
+    NUMBER = "BIGSERIAL PRIMARY KEY"
+    MOMENT = "TIMESTAMP NOT NULL"
+    schema = "public"
+
+    def __init__(self, server: PostgreSql, name: str) -> None:
+        self.server = server
+        self.name = name
+        with self.connect("postgres") as connection:
+            connection.execute(f"CREATE DATABASE {name}")
+
+    def connect(self, name: str = "") -> psycopg.Connection[Any]:
+        """Return a connection of the tests' own."""
+        where = {"host": "127.0.0.1", "port": self.server.port, "user": USER, "password": PASSWORD}
+        return psycopg.connect(**where, dbname=name or self.name, autocommit=True)  # type: ignore[arg-type]
+
+    def settings(self) -> dict[str, str]:
+        url = f"jdbc:postgresql://127.0.0.1:{self.server.port}/{self.name}?reWriteBatchedInserts=true"
+        return {"connection.url": url, "connection.user": USER, "connection.password": PASSWORD}
+
+    def run(self, *statements: str) -> None:
+        with self.connect() as connection:
+            for sql in statements:
+                connection.execute(sql)
+
+    def insert(self, table: str, rows: Sequence[Sequence[Any]]) -> None:
+        marks = ",".join(["%s"] * len(rows[0]))
+        with self.connect() as connection:
+            connection.cursor().executemany(f"INSERT INTO {table} VALUES ({marks})", rows)
+
+    def rows(self, sql: str) -> list[tuple[Any, ...]]:
+        with self.connect() as connection:
+            return connection.execute(sql).fetchall()
+
+    def written_moment(self, moment: dt.datetime, day: dt.date) -> tuple[Any, ...]:
+        return moment, moment, moment, day
 
 
 def record(offset: int, schema: Any, value: Any, key_schema: Any = None, key: Any = None) -> SinkRecord:

@@ -127,6 +127,7 @@ class Dialect(ABC):
     QUOTE: ClassVar[str] = '"'
     IS_CONCURRENT: ClassVar[bool] = True
     """Whether a transaction may commit after another that drew a later number or time."""
+    PREPARED: ClassVar[str] = "prepared"
     Error: type[Exception]
 
     def __init__(self, url: JdbcUrl, user: str | None, password: str | None, *, zone: str, quotes: bool) -> None:
@@ -161,6 +162,10 @@ class Dialect(ABC):
             connection.close()
         except self.Error:
             return
+
+    @abstractmethod
+    def interrupt(self, connection: Any) -> None:
+        """End what runs on a connection; called from another thread."""
 
     @abstractmethod
     def is_row_fault(self, error: Exception) -> bool:
@@ -201,9 +206,17 @@ class Dialect(ABC):
         found = cursor.fetchone()[0]
         return None if found is None else int(found)
 
-    def open_transactions(self, connection: Any) -> Mapping[str, str]:
-        """Return other open transactions of the database, each with words for the log."""
+    def open_transactions(self, connection: Any, *, writers_only: bool) -> Mapping[str, str]:
+        """Return other open transactions of the database, each with words for the log.
+
+        `writers_only` leaves out those that have neither written nor drawn a number. Those without a session, which
+        two-phase commit has, are together under `PREPARED`.
+        """
         return {}
+
+    def warn_of_gaps(self, connection: Any, table: TableId, name: str) -> None:
+        """Log a warning if numbers of an incrementing column may be drawn long before their transactions begin."""
+        return
 
     @abstractmethod
     def isolate(self, connection: Any, mode: str) -> None:

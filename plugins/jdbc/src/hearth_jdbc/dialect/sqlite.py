@@ -75,6 +75,10 @@ class SqliteDatabaseDialect(Dialect):
         connection.execute("SELECT COUNT(*) FROM sqlite_master").fetchone()  # a file of another kind fails here
         return connection
 
+    def interrupt(self, connection: Any) -> None:
+        """End the running query."""
+        connection.interrupt()
+
     def is_row_fault(self, error: Exception) -> bool:
         """Return whether a constraint failed, or SQLite cannot hold a value."""
         return isinstance(error, (sqlite3.IntegrityError, sqlite3.DataError, sqlite3.InterfaceError))
