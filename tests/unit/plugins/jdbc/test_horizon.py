@@ -241,8 +241,8 @@ class Interleaving(RuleBasedStateMachine):
 @pytest.mark.parametrize("mode", MODES)
 def test_no_interleaving_misses_a_row(ledger: PostgreSqlDatabase, mode: str) -> None:
     """Every committed row comes, none twice, whatever ends first."""
-    run_state_machine_as_test(  # type: ignore[no-untyped-call]
-        lambda: Interleaving(ledger, mode),
+    run_state_machine_as_test(
+        lambda: Interleaving(ledger, mode),  # type: ignore[arg-type]
         settings=settings(
             max_examples=12, stateful_step_count=25, deadline=None, suppress_health_check=list(HealthCheck)
         ),
