@@ -15,7 +15,7 @@ import pytest
 from hearth.cli.main import run
 from tests.integration.conftest import Host
 from tests.peer.topic import Record, Topics
-from tests.postgresql import PASSWORD, USER, PostgreSql, serving
+from tests.postgresql import PASSWORD, USER, PostgreSql, is_installed, serving
 from tests.timeouts import TIMEOUT, eventually
 
 PROJECT = Path(__file__).parents[2] / "plugins" / "jdbc"
@@ -26,6 +26,8 @@ ROWS = "INSERT INTO orders(name, price) VALUES ('a', 1.50), ('b', NULL), ('c', 3
 @pytest.fixture(scope="module")
 def server() -> Iterator[PostgreSql]:
     """Provide a server with a table of orders."""
+    if not is_installed():
+        pytest.skip("no PostgreSQL on this machine: apt install postgresql")
     with serving() as running:
         with connect(running) as connection:
             connection.execute("CREATE TABLE orders(id BIGSERIAL PRIMARY KEY, name TEXT, price NUMERIC(10,2))")

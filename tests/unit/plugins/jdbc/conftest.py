@@ -19,11 +19,13 @@ _numbers = itertools.count()
 @pytest.fixture(scope="session")
 def server() -> Iterator[PostgreSql]:
     """Provide a server for all tests of this process."""
+    if not postgresql.is_installed():
+        pytest.skip("no PostgreSQL on this machine: apt install postgresql")
     with postgresql.serving() as running:
         yield running
 
 
-@pytest.fixture(params=["sqlite", "postgresql"])
+@pytest.fixture(params=["sqlite", pytest.param("postgresql", marks=pytest.mark.slow)])
 def database(request: pytest.FixtureRequest, tmp_path: Path) -> Database:
     """Provide an empty database of each product."""
     if request.param == "sqlite":
