@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import datetime as dt
-import decimal
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -14,14 +13,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from hearth_api import DataError, Date, Decimal, Schema, SchemaBuilder, Time, Timestamp
-from hearth_api.batch import TableColumn
 from hearth_jdbc.calendar_system import micros_to_hybrid, to_hybrid
+from hearth_jdbc.decimal_column import decimal_bytes, whole_numbers
 from hearth_jdbc.dialect.interface import Column, SqlType
 from hearth_jdbc.source_setting import FieldRules
 
 MOST_WHOLE_DIGITS = 18
 """Digits of numbers that always fit into INT64."""
-_ARROW_DIGITS = 38
 _EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.timezone.utc)
 
 Convert = Callable[[Any], Any]
@@ -95,41 +93,6 @@ def _whole(column: Column, rules: FieldRules) -> Made:
 def _decimal(column: Column, rules: FieldRules) -> Made:
     builder = Decimal.builder(column.scale).parameter("connect.decimal.precision", str(column.precision))
     return builder, lambda array: decimal_bytes(array, column.scale)
-
-
-def decimal_bytes(texts: Any, scale: int) -> Any:
-    """Return texts of numbers as the unscaled bytes of Connect's decimals."""
-    if _is_plain(texts, scale):
-        wide = texts.cast(pa.decimal128(_ARROW_DIGITS, scale))
-        return TableColumn.of(wide.type, "").convert(wide)
-    schema = Decimal.schema(scale)
-    numbers = [None if text is None else _exact(text, scale) for text in texts.to_pylist()]
-    return pa.array([None if each is None else Decimal.from_logical(schema, each) for each in numbers], pa.binary())
-
-
-def whole_numbers(texts: Any) -> Any:
-    """Return texts of whole numbers as INT64."""
-    if _is_plain(texts, 0):
-        return texts.cast(pa.decimal128(_ARROW_DIGITS, 0)).cast(pa.int64())
-    return pa.array([None if text is None else int(_exact(text, 0)) for text in texts.to_pylist()], pa.int64())
-
-
-def _is_plain(texts: Any, scale: int) -> bool:
-    """Return whether Arrow reads the texts: it wraps around without an error where digits exceed its decimals."""
-    longest = pc.max(pc.utf8_length(texts)).as_py() or 0
-    return longest + scale <= _ARROW_DIGITS and not pc.any(pc.match_substring(texts, "e", ignore_case=True)).as_py()
-
-
-def _exact(text: str, scale: int) -> decimal.Decimal:
-    """Return the number with exactly so many digits after the point."""
-    context = decimal.Context(prec=decimal.MAX_PREC, Emax=decimal.MAX_EMAX, traps=[decimal.Inexact])
-    number = decimal.Decimal(text)
-    if not number.is_finite():
-        raise ValueError(f"{text} is no decimal")
-    try:
-        return number.quantize(decimal.Decimal(1).scaleb(-scale), context=context)
-    except decimal.Inexact as error:
-        raise ValueError(f"{text} has more than {scale} digits after the point") from error
 
 
 def _date(column: Column, rules: FieldRules) -> Made:

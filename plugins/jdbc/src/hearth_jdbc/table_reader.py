@@ -14,7 +14,8 @@ import pyarrow.compute as pc
 
 from hearth_api import ConnectError, Schema, SchemaBuilder
 from hearth_api.batch import Batch, arrow_type
-from hearth_jdbc.column_field import ColumnField, field_of, whole_numbers
+from hearth_jdbc.column_field import ColumnField, field_of
+from hearth_jdbc.decimal_column import whole_numbers
 from hearth_jdbc.dialect.interface import Column, Rows, SqlType
 from hearth_jdbc.horizon import Horizon
 from hearth_jdbc.source_offset import Position, offset_column

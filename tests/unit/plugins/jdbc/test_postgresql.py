@@ -168,6 +168,15 @@ def test_a_lost_connection_is_opened_again(shop: PostgreSqlDatabase) -> None:
     assert shop.rows("SELECT name FROM people ORDER BY id") == [("a",), ("b",), ("c",)]
 
 
+def test_the_isolation_of_reading_transactions(shop: PostgreSqlDatabase) -> None:
+    """They are read-only in any case."""
+    query = "SELECT current_setting('transaction_isolation') AS level, current_setting('transaction_read_only') AS x"
+    for mode, level in (("DEFAULT", "read committed"), ("repeatable_read", "repeatable read")):
+        with shop.source(mode="bulk", query=query, topic_prefix="q", transaction_isolation_mode=mode) as run:
+            (found,) = run.take(1)
+        assert (found.value["level"], found.value["x"]) == (level, "on")
+
+
 def test_stop_ends_a_long_query(shop: PostgreSqlDatabase) -> None:
     """The poll returns at once."""
     run = shop.source(mode="bulk", query="SELECT pg_sleep(60)::text AS nothing", topic_prefix="q").__enter__()

@@ -38,7 +38,7 @@ def whole(bits: int) -> st.SearchStrategy[int]:
 
 def decimals(digits: int, scale: int) -> st.SearchStrategy[Decimal]:
     """Return numbers of a precision and scale."""
-    return st.integers(1 - 10**digits, 10**digits - 1).map(lambda number: Decimal(number).scaleb(-scale))
+    return st.integers(1 - 10**digits, 10**digits - 1).map(lambda number: Decimal(f"{number}E-{scale}"))
 
 
 COLUMNS: dict[str, dict[str, st.SearchStrategy[Any]]] = {

@@ -236,6 +236,24 @@ def test_times_are_of_the_zone_of_the_database(database: Database) -> None:
     assert database.rows("SELECT COUNT(*) FROM people WHERE at IS NULL AND day IS NULL AND price IS NULL") == [(1,)]
 
 
+@pytest.mark.parametrize(("zone", "day"), [("America/New_York", 30), ("Europe/Berlin", 31)])
+def test_a_date_is_the_day_of_its_midnight_in_the_zone_of_the_database(
+    database: Database, zone: str, day: int
+) -> None:
+    """As in Confluent's connector; date.timezone=UTC keeps the day."""
+    schema = SchemaBuilder.struct().field("day", api.Date.SCHEMA).build()
+    given = record(0, schema, Struct.of(schema, {"day": dt.date(2020, 1, 31)}))
+    for name, date_zone in (("local", "DB_TIMEZONE"), ("kept", "UTC")):
+        settings = {"db_timezone": zone, "date_timezone": date_zone, "table_name_format": name}
+        with database.sink(auto_create="true", **settings) as run:
+            run.put([given])
+    expected = [dt.date(2020, 1, day), dt.date(2020, 1, 31)]
+    found = [database.rows(f"SELECT day FROM {name}")[0][0] for name in ("local", "kept")]
+    if database.product == "sqlite":
+        found = [dt.date(1970, 1, 1) + dt.timedelta(milliseconds=each) for each in found]
+    assert found == expected
+
+
 @pytest.mark.parametrize(
     ("settings", "key"),
     [

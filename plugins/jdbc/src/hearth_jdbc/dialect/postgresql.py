@@ -308,7 +308,9 @@ class PostgreSqlDatabaseDialect(Dialect):
     def _texts(self, schema: Schema, array: Any) -> Any:
         """Return physical values in a form whose CSV PostgreSQL reads."""
         if schema.name == Decimal.LOGICAL_NAME:
-            return _mapped(column_to_values(schema, array), lambda value: f"{value:f}")
+            from hearth_jdbc.decimal_column import decimal_texts
+
+            return decimal_texts(schema, array)
         if schema.name == Date.LOGICAL_NAME:
             return array.cast(pa.date32())
         if schema.name == Time.LOGICAL_NAME:

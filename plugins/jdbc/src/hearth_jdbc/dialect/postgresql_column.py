@@ -6,8 +6,6 @@ import re
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import numpy as np
-
 from hearth_api import DataError
 from hearth_api.batch import arrow as pa
 from hearth_jdbc.dialect.interface import Column, SqlType
@@ -140,6 +138,8 @@ def _timestamps(column: Column, cells: Sequence[Any], zone: str) -> Any:
 
 def _odd_moment(text: str) -> int:
     """Return microseconds of years before 1 and after 9999."""
+    import numpy as np  # the connector, which lists tables, does not need it
+
     match = _TIMESTAMP.fullmatch(text)
     if match is None:
         raise ValueError(f"{text} is no moment")

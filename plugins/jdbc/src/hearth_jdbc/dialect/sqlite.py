@@ -14,7 +14,7 @@ from zoneinfo import ZoneInfo
 
 from hearth_api import DataError, Date, Decimal, Schema, Time, Type
 from hearth_api.batch import arrow as pa
-from hearth_api.batch import arrow_type, column_to_values
+from hearth_api.batch import arrow_type
 from hearth_jdbc.dialect.interface import MICROS, Column, Dialect, Rows, SqlType, TableId, Upload, no_type
 
 _DECLARED = {
@@ -206,7 +206,10 @@ def _declared(declaration: str) -> tuple[SqlType, int, int]:
 def _bound(schema: Schema, array: Any) -> Iterable[Any]:
     """Return physical values as SQLite takes them: dates and times in milliseconds, decimals as texts."""
     if schema.name == Decimal.LOGICAL_NAME:
-        return [None if value is None else f"{value:f}" for value in column_to_values(schema, array)]
+        from hearth_jdbc.decimal_column import decimal_texts
+
+        texts: list[Any] = decimal_texts(schema, array).to_pylist()
+        return texts
     if schema.name == Date.LOGICAL_NAME:
         return [None if days is None else days * _DAY_MILLIS for days in array.to_pylist()]
     if schema.name == MICROS.name:
