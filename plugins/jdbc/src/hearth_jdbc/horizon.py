@@ -38,30 +38,34 @@ class Horizon:
         self._since = 0.0
         self._next_log = 0.0
 
-    @property
-    def is_waiting(self) -> bool:
-        """Return whether a bound waits for transactions."""
-        return self._bound is not None
+    def advance(self, connection: Any, last: int | None) -> Bound | None:
+        """Return the next bound, None while a transaction is open that was open when the bound was taken.
 
-    def advance(self, connection: Any) -> Bound | None:
-        """Return the next bound, None while a transaction is open that was open when the bound was taken."""
+        A bound that is not above `last`, the number of the last row, needs no transaction to end.
+        """
         if not self._waits:
             return Bound(self._now(connection))
         if self._bound is None:
-            self._begin(connection)
-        if not self._is_reached(connection):
+            bound = self._take(connection)
+            if bound.is_behind(last):
+                return bound
+            # The transactions come after the bound: the rows of one that ends in between are in the next query.
+            self._bound, self._open = bound, set(self._transactions(connection))
+            self._since = time.monotonic()
+            self._next_log = self._since + LONG
+        elif self._open:
+            self._look_again(connection)
+        if self._open:
             return None
         bound, self._bound = self._bound, None
         return bound
 
-    def _begin(self, connection: Any) -> None:
-        """Take a bound, then the transactions: one that ends in between has its rows in the next query."""
+    def _take(self, connection: Any) -> Bound:
         query = self._query
-        number = None if query.times else self._dialect.maximum(connection, query.source, query.number)
-        self._bound = Bound(self._now(connection), number, is_empty=number is None and not query.times)
-        self._open = {self._dialect.PREPARED, *self._transactions(connection)}
-        self._since = time.monotonic()
-        self._next_log = self._since + LONG
+        if query.times:
+            return Bound(self._now(connection))
+        number = self._dialect.maximum(connection, query.source, query.number)
+        return Bound(number=number, is_empty=number is None)
 
     def _now(self, connection: Any) -> int | None:
         if not self._query.times:
@@ -72,9 +76,8 @@ class Horizon:
         # A time is that of the beginning of a transaction; a number is drawn within it, which makes it a writer.
         return self._dialect.open_transactions(connection, writers_only=not self._query.times)
 
-    def _is_reached(self, connection: Any) -> bool:
-        if not self._open:
-            return True
+    def _look_again(self, connection: Any) -> None:
+        """Forget the transactions that have ended; log those that last long."""
         transactions = self._transactions(connection)
         # A transaction without session may be one of those that were open, prepared since.
         self._open = transactions.keys() & {self._dialect.PREPARED, *self._open}
@@ -86,4 +89,3 @@ class Horizon:
                 "rows of %s wait for %d open transactions since %.0f s, one is %s",
                 self._query.table or "the query", len(self._open), now - self._since, first,
             )  # fmt: skip
-        return not self._open

@@ -10,7 +10,7 @@ from hearth_api import ConnectError
 from hearth_jdbc.connection_setting import ConnectionSettings
 from hearth_jdbc.dialect.interface import Dialect
 
-LONGEST_CONNECT = 30.0
+LONGEST_CONNECT = 10.0
 """Seconds that one attempt may take."""
 
 _log = logging.getLogger(__name__)

@@ -19,6 +19,10 @@ class Bound:
     is_empty: bool = False
     """Whether there is no row at all."""
 
+    def is_behind(self, last: int | None) -> bool:
+        """Return whether there is no row after the number of the last one."""
+        return self.is_empty or (self.number is not None and last is not None and self.number <= last)
+
 
 @dataclass
 class TableQuery:

@@ -20,7 +20,7 @@ from hearth_jdbc.dialect.interface import Column, Rows, SqlType
 from hearth_jdbc.horizon import Horizon
 from hearth_jdbc.source_offset import Position, offset_column
 from hearth_jdbc.source_setting import INCREMENTING, TIMESTAMP, FieldRules
-from hearth_jdbc.table_query import Bound, TableQuery
+from hearth_jdbc.table_query import TableQuery
 
 SHORTEST_WAIT = 0.01
 """Seconds between two looks whether transactions have ended, at first; a wait grows with the time waited."""
@@ -157,21 +157,17 @@ class NewRowReader(TableReader):
 
     def _next_query(self, connection: Any) -> str | None:
         self.query.learn_forms(connection)
-        bound = self._horizon.advance(connection)
+        bound = self._horizon.advance(connection, self._position.number)
         if bound is None:
             self._waits += 1
             pause = min(SHORTEST_WAIT * self._waits, max(self._interval, SHORTEST_WAIT), 1.0)
             self.due = time.monotonic() + pause
             return None
         self._waits = 0
-        if self._has_nothing(bound):
+        if bound.is_behind(self._position.number):
             self.due = time.monotonic() + self._interval
             return None
         return self.query.news(self._position, bound)
-
-    def _has_nothing(self, bound: Bound) -> bool:
-        last = self._position.number
-        return bound.is_empty or (bound.number is not None and last is not None and bound.number <= last)
 
     def forget(self) -> None:
         """Drop an open query; rows of the last timestamp come again, since some may not have been returned."""

@@ -111,6 +111,28 @@ def test_a_reader_does_not_delay_numbers_but_times(ledger: PostgreSqlDatabase, w
         assert sorted(values(run.take(3), "id")) == [1, 2, 3]
 
 
+def test_another_task_that_reads_holds_nobody_up(ledger: PostgreSqlDatabase) -> None:
+    """Its transaction is marked as one that only reads."""
+    ledger.run("INSERT INTO ledger DEFAULT VALUES", "INSERT INTO ledger DEFAULT VALUES")
+    with ledger.source(mode="bulk", batch_max_rows="1") as slow, ledger.source(**MODES[TIMESTAMP]) as run:
+        slow.take(1)
+        assert ledger.rows("SELECT count(*) FROM pg_stat_activity WHERE state = 'idle in transaction'") == [(1,)]
+        assert values(run.take(2), "id") == [1, 2]
+
+
+def test_an_open_transaction_is_no_matter_where_nothing_is_new(
+    ledger: PostgreSqlDatabase, writers: list[Any], monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """An idle table costs one query."""
+    monkeypatch.setattr(horizon, "LONG", 0.0)
+    ledger.run("INSERT INTO ledger DEFAULT VALUES")
+    with ledger.source(**MODES[INCREMENTING]) as run:
+        run.take(1)
+        insert(writers[0])
+        assert polled(run) == []
+    assert not [record for record in caplog.records if record.name == horizon.__name__]
+
+
 def test_a_number_drawn_before_the_insert_is_waited_for(ledger: PostgreSqlDatabase, writers: list[Any]) -> None:
     """Object mappers ask the sequence first; the lock on the sequence shows it."""
     early, late, _ = writers
@@ -143,6 +165,8 @@ def test_a_long_transaction_is_named(
     """With its process, since when, and what waits."""
     monkeypatch.setattr(horizon, "LONG", 0.0)
     insert(writers[0])
+    insert(writers[1])
+    writers[1].execute("COMMIT")
     with ledger.source(**MODES[INCREMENTING]) as run:
         assert polled(run) == []
     messages = [record.getMessage() for record in caplog.records if record.name == horizon.__name__]

@@ -36,11 +36,15 @@ _TABLES = """
         AND (%s::text IS NULL OR n.nspname LIKE %s)
     ORDER BY 1, 2"""
 _KINDS = {"TABLE": "r", "PARTITIONED TABLE": "p", "VIEW": "v", "MATERIALIZED VIEW": "m", "FOREIGN TABLE": "f"}
+_MARK = "SELECT pg_advisory_xact_lock_shared(1749905012, 1785012835)"
+"""Marks the source's own transactions, which only read, for `_OPEN`."""
 _OPEN = """
     SELECT l.virtualtransaction, l.pid, a.application_name, a.state, a.xact_start
     FROM pg_locks l JOIN pg_stat_activity a ON a.pid = l.pid
     WHERE l.locktype = 'virtualxid' AND l.granted AND l.pid <> pg_backend_pid() AND a.usesysid IS NOT NULL
-        AND a.datid = (SELECT oid FROM pg_database WHERE datname = current_database())"""
+        AND a.datid = (SELECT oid FROM pg_database WHERE datname = current_database())
+        AND NOT EXISTS (SELECT 1 FROM pg_locks r WHERE r.locktype = 'advisory' AND r.objsubid = 2
+            AND r.virtualtransaction = l.virtualtransaction AND r.classid = 1749905012 AND r.objid = 1785012835)"""
 _WRITES = """ AND l.virtualtransaction IN (
         SELECT w.virtualtransaction FROM pg_locks w WHERE w.granted AND (w.locktype = 'transactionid'
             OR (w.locktype = 'relation' AND w.mode IN ('RowExclusiveLock', 'ShareRowExclusiveLock', 'ExclusiveLock',
@@ -139,7 +143,7 @@ class PostgreSqlDatabaseDialect(Dialect):
 
     def query(self, connection: Any, sql: str, table: TableId | None) -> Rows:
         """Open a cursor of the server in a transaction that reads."""
-        connection.execute(f"BEGIN{self._isolation} READ ONLY")
+        connection.execute(f"BEGIN{self._isolation} READ ONLY; {_MARK}")
         cursor = connection.cursor(name="hearth_rows")
         try:
             for kind in AS_TEXT:
