@@ -36,13 +36,29 @@ def is_installed() -> bool:
     return programs() is not None
 
 
-@dataclass(frozen=True)
+@dataclass
 class PostgreSql:
     """A running server."""
 
     port: int
     folder: Path
-    process: subprocess.Popen[bytes]
+    command: list[str]
+    process: subprocess.Popen[bytes] | None = None
+
+    def start(self) -> None:
+        """Start it and wait until it takes connections."""
+        with (self.folder / "log").open("ab") as log:
+            self.process = subprocess.Popen(
+                self.command, stdout=log, stderr=subprocess.STDOUT, cwd=self.folder, **_identity()
+            )
+        assert eventually(self.answers, TIMEOUT), (self.folder / "log").read_text()
+
+    def stop(self, how: signal.Signals = signal.SIGINT) -> None:
+        """Stop it: SIGINT ends connections, where SIGTERM waits for them; SIGQUIT ends it as a power failure does."""
+        if self.process is not None:
+            self.process.send_signal(how)
+            self.process.wait(TIMEOUT)
+            self.process = None
 
     def answers(self) -> bool:
         """Return whether it takes connections."""
@@ -75,12 +91,9 @@ def serving() -> Iterator[PostgreSql]:
         options = {**_OPTIONS, "port": str(port), "unix_socket_directories": str(folder)}
         command = [str(found / "postgres"), "-D", str(folder / "data")]
         command += [part for option, value in options.items() for part in ("-c", f"{option}={value}")]
-        with (folder / "log").open("wb") as log:
-            process = subprocess.Popen(command, stdout=log, stderr=subprocess.STDOUT, cwd=folder, **_identity())
-        server = PostgreSql(port, folder, process)
+        server = PostgreSql(port, folder, command)
+        server.start()
         try:
-            assert eventually(server.answers, TIMEOUT), (folder / "log").read_text()
             yield server
         finally:
-            process.send_signal(signal.SIGINT)  # ends connections, where SIGTERM waits for them
-            process.wait(TIMEOUT)
+            server.stop()
