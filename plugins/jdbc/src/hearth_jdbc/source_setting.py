@@ -9,6 +9,7 @@ from typing import Any
 from hearth_api import ConfigError, ConfigType, Importance, Lambda, Password, Recommender, ValidString, Width, key
 from hearth_api.java import PatternError, compile_pattern
 from hearth_jdbc.connection_setting import DATABASE, ConnectionSettings, one_of
+from hearth_jdbc.table_recommender import TableRecommender
 
 MODE, CONNECTOR = "Mode", "Connector"
 BULK, TIMESTAMP, INCREMENTING, BOTH = "bulk", "timestamp", "incrementing", "timestamp+incrementing"
@@ -97,6 +98,7 @@ class _ShownByMode(Recommender):
 
 
 _BY_MODE = _ShownByMode()
+_TABLES = TableRecommender()
 _PATTERNS = Lambda(_check_patterns, "a list of Java regular expressions")
 _MAPPING = Lambda(_check_mapping, "a list of regex:column, or regex:[column|column] for timestamps")
 
@@ -106,12 +108,12 @@ class JdbcSourceConfig(ConnectionSettings):
 
     table_whitelist: list[str] = key(
         "table.whitelist", default="", group=DATABASE, order_in_group=7, width=Width.LONG,
-        display_name="Table Whitelist",
+        display_name="Table Whitelist", recommender=_TABLES,
         doc="Tables to read, by name or by schema and name. Not together with other lists of tables.",
     )  # fmt: skip
     table_blacklist: list[str] = key(
         "table.blacklist", default="", group=DATABASE, order_in_group=8, width=Width.LONG,
-        display_name="Table Blacklist", doc="Tables to leave out; all others are read.",
+        display_name="Table Blacklist", recommender=_TABLES, doc="Tables to leave out; all others are read.",
     )  # fmt: skip
     table_include_list: list[str] = key(
         "table.include.list", default="", check=_PATTERNS, group=DATABASE, order_in_group=9, width=Width.LONG,

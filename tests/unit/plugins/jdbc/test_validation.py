@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -13,7 +16,7 @@ from hearth_jdbc.connection_setting import log_ignored
 from hearth_jdbc.jdbc_sink import JdbcSinkConnector
 from hearth_jdbc.jdbc_source import JdbcSourceConnector, tables_of
 from hearth_jdbc.source_setting import WITHOUT_EFFECT, JdbcSourceConfig
-from tests.page import BLOCKS
+from tests.page import BLOCKS, ROOT
 from tests.unit.plugins.jdbc.database import Database
 
 IDS = {"mode": "incrementing", "incrementing.column.name": "id"}
@@ -76,6 +79,17 @@ def test_a_database_that_is_not_there_is_an_error_of_its_url(tmp_path: Path) -> 
         connector.start(missing)
 
 
+def test_the_tables_of_the_database_are_suggested(database: Database) -> None:
+    """None where the database does not answer."""
+    database.run("CREATE TABLE people(id INTEGER)", "CREATE TABLE orders(id INTEGER)")
+    prefix = "" if database.schema is None else f"{database.schema}."
+    given = {**database.settings(), "mode": "bulk"}
+    found = JdbcSourceConnector().validate(given)
+    assert found["table.whitelist"].recommended_values == [f"{prefix}orders", f"{prefix}people"]
+    found = JdbcSourceConnector().validate({**given, "connection.url": "jdbc:sqlite:/none/a.db"})
+    assert found["table.blacklist"].recommended_values == []
+
+
 def test_a_dialect_name_of_another_spelling_has_a_hint(database: Database) -> None:
     """The nearest one."""
     message = wrong(database, **{"mode": "bulk", "connection.url": "jdbc:postgres://host/x"})["connection.url"][0]
@@ -123,3 +137,19 @@ def test_a_configuration_of_the_guide_is_valid_and_names_known_keys(text: str) -
     wrong = {value.name for value in connector.validate(config).values if value.error_messages}
     assert wrong <= {"connection.url"}
     assert config.keys() - {"name", "connector.class", "topics"} <= set(connector.config().names)
+
+
+def test_the_definitions_of_the_keys_load_neither_arrow_nor_a_driver() -> None:
+    """The process of connectors stays small."""
+    code = "import sys; from hearth_jdbc import jdbc_source, jdbc_sink\n"
+    code += "jdbc_source.JdbcSourceConnector().config(); jdbc_sink.JdbcSinkConnector().config()\n"
+    code += "print(*sorted({'numpy', 'pyarrow', 'psycopg', 'sqlite3'} & set(sys.modules)))"
+    path = os.pathsep.join(str(ROOT / each) for each in ("host", "plugins/jdbc/src"))
+    ended = subprocess.run(
+        [sys.executable, "-c", code],
+        capture_output=True,
+        text=True,
+        check=False,
+        env={**os.environ, "PYTHONPATH": path},
+    )
+    assert (ended.returncode, ended.stdout.strip()) == (0, ""), ended.stderr
