@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import re
 from collections.abc import Mapping
 from functools import cached_property
 from typing import Any
@@ -29,6 +30,8 @@ URL = "connection.url"
 CREDENTIALS = "jdbc.credentials.provider.class"
 _BUILT_IN = "io.confluent.connect.jdbc.util.DefaultJdbcCredentialsProvider"
 
+_OFFSET = re.compile(r"(?=.)(?:UTC|GMT|UT|Z)?(?:([+-])(\d{1,2})(?::?00)?)?")
+
 _log = logging.getLogger(__name__)
 
 
@@ -50,8 +53,12 @@ def _check_zone(name: str, value: Any) -> None:
 
 
 def zone_of(text: str) -> ZoneInfo:
-    """Return a time zone; `Z` and `UTC` are one."""
-    return ZoneInfo("UTC" if text in ("Z", "GMT") else text)
+    """Return a time zone by its name, or by an offset of whole hours: `+02:00`, `UTC-5`, `Z`."""
+    offset = _OFFSET.fullmatch(text)
+    if offset is None:
+        return ZoneInfo(text)
+    hours = int(offset[2] or 0)
+    return ZoneInfo(f"Etc/GMT{'-' if offset[1] == '+' else '+'}{hours}" if hours else "UTC")
 
 
 def _check_provider(name: str, value: Any) -> None:
@@ -124,6 +131,11 @@ class ConnectionSettings(Settings):
         return JdbcUrl.parse(self.connection_url, URL)
 
     @property
+    def zone(self) -> str:
+        """Return the name of the time zone of the database."""
+        return zone_of(self.db_timezone).key
+
+    @property
     def is_hybrid(self) -> bool:
         """Return whether days before 1582 are Julian in records."""
         return self.date_calendar_system == "LEGACY"
@@ -135,7 +147,7 @@ class ConnectionSettings(Settings):
             self.url,
             self.connection_user,
             None if password is None else password.value,
-            zone=zone_of(self.db_timezone).key,
+            zone=self.zone,
             quotes=self.quote_sql_identifiers.lower() == "always",
         )
 

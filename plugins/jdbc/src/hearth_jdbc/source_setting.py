@@ -287,4 +287,4 @@ class JdbcSourceConfig(ConnectionSettings):
     def field_rules(self) -> FieldRules:
         """Return the rules for fields of records."""
         mapping = self.numeric_mapping or ("precision_only" if self.numeric_precision_mapping else "none")
-        return FieldRules(mapping.lower(), self.timestamp_granularity.lower(), self.db_timezone, self.is_hybrid)
+        return FieldRules(mapping.lower(), self.timestamp_granularity.lower(), self.zone, self.is_hybrid)

@@ -126,8 +126,8 @@ class RowSource:
         self._times = {name.strip() for name in settings.timestamp_fields_list}
         self._per_micro = 1000 if settings.timestamp_precision_mode.lower() == "nanoseconds" else 1
         self._is_hybrid = settings.is_hybrid
-        in_utc = settings.date_timezone.lower() == "utc" or settings.db_timezone in ("UTC", "Z", "GMT")
-        self._date_zone = None if in_utc else settings.db_timezone
+        in_utc = settings.date_timezone.lower() == "utc" or settings.zone == "UTC"
+        self._date_zone = None if in_utc else settings.zone
 
     def schema_of(self, field: TargetField) -> Schema:
         """Return the schema of a column, that of a timestamp for `timestamp.fields.list`."""

@@ -12,7 +12,7 @@ import pytest
 from hearth.foundation.properties import parse
 from hearth_api import ConnectError
 from hearth_api.testing import MemoryConnectorContext
-from hearth_jdbc.connection_setting import log_ignored
+from hearth_jdbc.connection_setting import log_ignored, zone_of
 from hearth_jdbc.jdbc_sink import JdbcSinkConnector
 from hearth_jdbc.jdbc_source import JdbcSourceConnector, tables_of
 from hearth_jdbc.source_setting import WITHOUT_EFFECT, JdbcSourceConfig
@@ -137,6 +137,22 @@ def test_a_configuration_of_the_guide_is_valid_and_names_known_keys(text: str) -
     wrong = {value.name for value in connector.validate(config).values if value.error_messages}
     assert wrong <= {"connection.url"}
     assert config.keys() - {"name", "connector.class", "topics"} <= set(connector.config().names)
+
+
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        ("Europe/Berlin", "Europe/Berlin"),
+        ("Z", "UTC"),
+        ("GMT", "UTC"),
+        ("+02:00", "Etc/GMT-2"),
+        ("UTC-5", "Etc/GMT+5"),
+    ],
+)
+def test_zones_as_java_names_them(text: str, name: str) -> None:
+    """With offsets of whole hours."""
+    settings = JdbcSourceConfig({"db.timezone": text, "mode": "bulk"})
+    assert zone_of(text).key == settings.field_rules().zone == name
 
 
 def test_the_definitions_of_the_keys_load_neither_arrow_nor_a_driver() -> None:
