@@ -30,6 +30,7 @@ from hearth_jdbc import horizon
 from hearth_jdbc.source_setting import BOTH, INCREMENTING, TIMESTAMP
 from tests.unit.plugins.jdbc.database import PostgreSqlDatabase, values
 
+pytestmark = pytest.mark.slow  # a server starts
 LEDGER = "CREATE TABLE ledger(id BIGSERIAL PRIMARY KEY, at TIMESTAMPTZ NOT NULL DEFAULT now(), word TEXT)"
 MODES = {
     INCREMENTING: {"mode": INCREMENTING},
@@ -268,7 +269,7 @@ def test_no_interleaving_misses_a_row(ledger: PostgreSqlDatabase, mode: str) -> 
     run_state_machine_as_test(
         lambda: Interleaving(ledger, mode),  # type: ignore[arg-type]
         settings=settings(
-            max_examples=12, stateful_step_count=25, deadline=None, suppress_health_check=list(HealthCheck)
+            max_examples=8, stateful_step_count=20, deadline=None, suppress_health_check=list(HealthCheck)
         ),
     )
 

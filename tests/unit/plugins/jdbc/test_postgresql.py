@@ -20,6 +20,7 @@ from hearth_jdbc.jdbc_url import JdbcUrl
 from hearth_jdbc.sink_setting import JdbcSinkConfig
 from tests.unit.plugins.jdbc.database import PostgreSqlDatabase, record, values
 
+pytestmark = pytest.mark.slow  # a server starts
 DAY = 86_400_000_000
 
 

@@ -19,6 +19,7 @@ from tests import postgresql
 from tests.postgresql import PostgreSql
 from tests.unit.plugins.jdbc.database import PostgreSqlDatabase, record, values
 
+pytestmark = pytest.mark.slow  # a server starts
 PERSON = SchemaBuilder.struct().field("id", api.INT64_SCHEMA).field("name", api.OPTIONAL_STRING_SCHEMA).build()
 ROUNDS = 4
 PUT = 500
@@ -27,6 +28,8 @@ PUT = 500
 @pytest.fixture
 def failing() -> Iterator[PostgreSqlDatabase]:
     """Provide a database of a server of its own, whose commits survive its end."""
+    if not postgresql.is_installed():
+        pytest.skip("no PostgreSQL on this machine: apt install postgresql")
     with postgresql.serving() as running:
         running.stop()
         running.command[running.command.index("fsync=off")] = "fsync=on"
@@ -88,20 +91,20 @@ def test_a_source_goes_on_after_its_last_row(failing: PostgreSqlDatabase) -> Non
     """Each committed row comes exactly once, in order."""
     failing.run("CREATE TABLE people(id BIGSERIAL PRIMARY KEY, name TEXT)")
     committed: list[int] = []
-    thread = outages(failing.server, 11)
-
-    def write() -> None:
-        while thread.is_alive() or len(committed) < 20:
-            with contextlib.suppress(psycopg.Error), failing.connect() as writer:
-                while thread.is_alive() or len(committed) < 20:
-                    row = writer.execute("INSERT INTO people(name) VALUES ('n') RETURNING id").fetchone()
-                    committed.append(0 if row is None else row[0])
-
-    writer = threading.Thread(target=write)
-    writer.start()
     seen: list[int] = []
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + 120
     with failing.source(mode="incrementing", connection_attempts="1000", connection_backoff_ms="50") as run:
+        thread = outages(failing.server, 11)
+
+        def write() -> None:
+            while thread.is_alive() or len(committed) < 20:
+                with contextlib.suppress(psycopg.Error), failing.connect() as writer:
+                    while thread.is_alive() or len(committed) < 20:
+                        row = writer.execute("INSERT INTO people(name) VALUES ('n') RETURNING id").fetchone()
+                        committed.append(0 if row is None else row[0])
+
+        writer = threading.Thread(target=write)
+        writer.start()
         while writer.is_alive() or not seen or seen[-1] < committed[-1]:
             assert time.monotonic() < deadline
             seen += values(run.poll(), "id")

@@ -375,6 +375,8 @@ class _PostgreSqlRows(Rows):
         return [to_array(column, cells, self._zone) for column, cells in zip(self.columns, zip(*rows))]
 
     def close(self) -> None:
-        if not self._connection.closed:
-            self._connection.execute("ROLLBACK")
-        self._cursor.close()
+        try:
+            if not self._connection.closed:
+                self._connection.execute("ROLLBACK")
+        finally:
+            self._cursor.close()
