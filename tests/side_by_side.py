@@ -28,7 +28,7 @@ LONGEST_FIRST = (
 """Places of the slowest tests. They start first, so that no process is left with a long test at the end."""
 
 _OF_ONE_HOST = (
-    "commit", "dead_letter", "failure", "lifecycle", "other_python", "pipeline", "real_package",
+    "commit", "dead_letter", "failure", "jdbc", "lifecycle", "other_python", "pipeline", "real_package",
     "reconfigured_sink", "registry", "rest_server", "shared_tasks", "spark_secret",
     "validation", "variable", "worker_configuration",
 )  # fmt: skip

@@ -181,7 +181,8 @@ def form_of(kind: Any) -> Form:
 def _made_of(kind: Any, origin: Any, parts: tuple[Any, ...]) -> Form:
     """Return the form of a composite type."""
     if origin in (Union, UnionType):
-        return _optional(form_of(next(part for part in parts if part is not type(None))))
+        kinds = [part for part in parts if part is not type(None)]
+        return _optional(form_of(kinds[0]) if len(kinds) == 1 else _plain_of(kinds))
     if origin is list:
         return _list(form_of(parts[0]))
     if origin in (dict, Mapping) and parts[0] is str:
@@ -193,6 +194,19 @@ def _made_of(kind: Any, origin: Any, parts: tuple[Any, ...]) -> Form:
     if hasattr(kind, "_fields"):
         return _row([form_of(each) for each in typing.get_type_hints(kind).values()], kind._make)
     raise TypeError(f"{kind} has no form in a frame")
+
+
+def _plain_of(kinds: Sequence[type]) -> Form:
+    """Return the form of a plain value of several types."""
+    forms = {kind: form_of(kind) for kind in kinds}
+    assert all(form.write is None for form in forms.values()), "only plain values are told apart by their type"
+
+    def read(value: Any) -> Any:
+        if (form := forms.get(type(value))) is None:
+            raise ValueError(f"{cut(repr(value), _SHOWN)} is not {' or '.join(_NAMES[kind] for kind in kinds)}")
+        return form.read(value)
+
+    return Form(read)
 
 
 def _optional(form: Form) -> Form:

@@ -7,6 +7,8 @@ from collections.abc import Callable, Iterable
 
 from confluent_kafka import Consumer, KafkaException, Message, TopicPartition
 
+from hearth.kafka.token import authorized
+
 SHOWN = 10
 """Records that are shown after each start of the connector; later ones are counted."""
 COUNT_SECONDS = 10.0
@@ -26,14 +28,8 @@ class WrittenRecords:
         self, bootstrap_servers: str, note: Callable[[str], None], clock: Callable[[], float] = time.monotonic
     ) -> None:
         """``note`` shows a line."""
-        self._consumer = Consumer(
-            {
-                "bootstrap.servers": bootstrap_servers,
-                "group.id": "hearth-run",
-                "enable.auto.commit": "false",
-                "log_level": "0",
-            }
-        )
+        own = {"group.id": "hearth-run", "enable.auto.commit": "false", "log_level": "0"}
+        self._consumer = Consumer(authorized({"bootstrap.servers": bootstrap_servers, **own}))
         self._note, self._clock = note, clock
         self._topics: set[str] = set()
         self._left, self._more, self._due = SHOWN, 0, 0.0

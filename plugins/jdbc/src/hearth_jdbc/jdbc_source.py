@@ -10,7 +10,7 @@ from hearth_jdbc import VERSION
 from hearth_jdbc.connection_setting import log_ignored
 from hearth_jdbc.dialect.interface import TableId
 from hearth_jdbc.source_setting import TABLES, WITHOUT_EFFECT, JdbcSourceConfig
-from hearth_jdbc.table_list import TableWatch
+from hearth_jdbc.table_list import TableWatch, quoted
 from hearth_jdbc.validation import source_faults, validated
 
 _OFFSET_MEMBERS = {"incrementing", "timestamp", "timestamp_nanos"}
@@ -59,7 +59,7 @@ class JdbcSourceConnector(SourceConnector):
         if self._watch is None:
             return [{**self._props, TABLES: ""}]
         tables = self._watch.tables
-        return [{**self._props, TABLES: ",".join(map(_quoted, share))} for share in _shares(tables, max_tasks)]
+        return [{**self._props, TABLES: ",".join(map(quoted, share))} for share in _shares(tables, max_tasks)]
 
     def stop(self) -> None:
         """End the thread."""
@@ -92,23 +92,3 @@ def _shares(tables: Sequence[TableId], most: int) -> list[list[TableId]]:
         shares.append(list(tables[start:end]))
         start = end
     return shares
-
-
-def _quoted(table: TableId) -> str:
-    parts = [table.name] if table.schema is None else [table.schema, table.name]
-    return ".".join('"{}"'.format(part.replace('"', '""')) for part in parts)
-
-
-def tables_of(text: str) -> list[TableId]:
-    """Return the tables of a task's configuration."""
-    tables, parts, at = [], [], 0
-    while at < len(text):
-        end = at + 1
-        while text[end] != '"' or text[end : end + 2] == '""':
-            end += 2 if text[end] == '"' else 1
-        parts.append(text[at + 1 : end].replace('""', '"'))
-        if text[end + 1 : end + 2] != ".":
-            tables.append(TableId(*([None, *parts][-2:])))  # type: ignore[arg-type]
-            parts = []
-        at = end + 2
-    return tables

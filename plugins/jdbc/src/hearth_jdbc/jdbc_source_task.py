@@ -14,10 +14,10 @@ from hearth_api.batch import Batch, BatchSourceTask, batch_to_source_records
 from hearth_jdbc import VERSION
 from hearth_jdbc.dialect.interface import Column, TableId
 from hearth_jdbc.horizon import Horizon
-from hearth_jdbc.jdbc_source import tables_of
 from hearth_jdbc.session import Session
 from hearth_jdbc.source_offset import QUERY_PARTITION, Position, bulk_partition, partitions_of
 from hearth_jdbc.source_setting import BULK, INCREMENTING, TABLES, TIMESTAMP, JdbcSourceConfig, column_mapping
+from hearth_jdbc.table_list import tables_of
 from hearth_jdbc.table_query import TableQuery
 from hearth_jdbc.table_reader import BulkReader, NewRowReader, TableReader, check_types
 

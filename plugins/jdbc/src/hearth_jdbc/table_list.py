@@ -104,3 +104,24 @@ class TableWatch:
         chosen = chosen_tables(settings, tables)
         check_topics(chosen)
         return chosen
+
+
+def quoted(table: TableId) -> str:
+    """Return a table for a task's configuration."""
+    parts = [table.name] if table.schema is None else [table.schema, table.name]
+    return ".".join('"{}"'.format(part.replace('"', '""')) for part in parts)
+
+
+def tables_of(text: str) -> list[TableId]:
+    """Return the tables of a task's configuration."""
+    tables, parts, at = [], [], 0
+    while at < len(text):
+        end = at + 1
+        while text[end] != '"' or text[end : end + 2] == '""':
+            end += 2 if text[end] == '"' else 1
+        parts.append(text[at + 1 : end].replace('""', '"'))
+        if text[end + 1 : end + 2] != ".":
+            tables.append(TableId(*([None, *parts][-2:])))  # type: ignore[arg-type]
+            parts = []
+        at = end + 2
+    return tables

@@ -10,7 +10,7 @@ from typing import Any
 from hearth_api import ConnectError, Recommender
 from hearth_jdbc.connection_setting import ConnectionSettings
 
-PATIENCE = 3.0
+TIMEOUT = 3.0
 """Seconds that a suggestion gives to the database."""
 _KEPT = 10.0
 """Seconds for which an answer is kept: a validation asks once per key."""
@@ -49,7 +49,7 @@ def _names(config: Mapping[str, Any]) -> list[str]:
 
 def _listed(dialect: Any, types: list[str], schema: str | None) -> list[str]:
     try:
-        connection = dialect.connect(PATIENCE, is_source=True)
+        connection = dialect.connect(TIMEOUT, is_source=True)
     except dialect.Error:
         return []
     try:

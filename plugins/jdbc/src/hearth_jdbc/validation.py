@@ -9,7 +9,7 @@ from hearth_api import Config, ConfigError, ConnectError
 from hearth_jdbc.connection_setting import URL, ConnectionSettings
 from hearth_jdbc.source_setting import BULK, JdbcSourceConfig
 
-PATIENCE = 5.0
+TIMEOUT = 5.0
 """Seconds that validation gives to the database."""
 _LISTS = ("table.whitelist", "table.blacklist", "table.include.list", "table.exclude.list")
 _OLD = ("table.whitelist", "table.blacklist", "timestamp.column.name", "incrementing.column.name")
@@ -43,7 +43,7 @@ def connection_fault(settings: ConnectionSettings) -> dict[str, str]:
     except ConfigError as error:
         return {URL: _with_hint(error)}
     try:
-        connection = dialect.connect(PATIENCE, is_source=isinstance(settings, JdbcSourceConfig))
+        connection = dialect.connect(TIMEOUT, is_source=isinstance(settings, JdbcSourceConfig))
     except (dialect.Error, ConnectError) as error:
         return {URL: f"cannot connect to {dialect.url}: {' '.join(str(error).split())}"}
     dialect.close(connection)

@@ -14,8 +14,9 @@ from hearth_api import ConnectError
 from hearth_api.testing import MemoryConnectorContext
 from hearth_jdbc.connection_setting import log_ignored, zone_of
 from hearth_jdbc.jdbc_sink import JdbcSinkConnector
-from hearth_jdbc.jdbc_source import JdbcSourceConnector, tables_of
+from hearth_jdbc.jdbc_source import JdbcSourceConnector
 from hearth_jdbc.source_setting import WITHOUT_EFFECT, JdbcSourceConfig
+from hearth_jdbc.table_list import tables_of
 from tests.page import BLOCKS, ROOT
 from tests.unit.plugins.jdbc.database import Database
 
