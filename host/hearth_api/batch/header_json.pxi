@@ -170,8 +170,7 @@ cdef bint skip_text(const uint8_t **at, const uint8_t *end) noexcept:
     while True:
         if here == end or here[0] == c"\\" or here[0] < 0x20:
             return False
-        if here[0] == c'"' or here[0] == c":" or here[0] == c"," or here[0] == c"[" or here[0] == c"]" \
-                or here[0] == c"{" or here[0] == c"}":
+        if here[0] == c'"' or is_delimiter(here[0]):
             has_blank_part = has_blank_part or is_blank
             is_blank = False
             if here[0] == c'"':

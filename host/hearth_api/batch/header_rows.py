@@ -60,9 +60,8 @@ def build_by_loop(
             own = texts if schema_codes is None else texts.filter(pa.compute.equal(schema_codes, code))
             others[code] = iter(header_values(schemas[code], own))
     validity, offsets, data = (0 if buffer is None else buffer.address for buffer in texts.buffers())
-    addresses = map(_address, (name_codes, schema_codes))
     return build_rows(
-        lengths, names, next(addresses), schemas, next(addresses), letters.encode(), others, _read,
+        lengths, names, _address(name_codes), schemas, _address(schema_codes), letters.encode(), others, _read,
         data, offsets, validity, texts.offset,
     )  # fmt: skip
 
