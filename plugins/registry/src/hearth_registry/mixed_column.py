@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from hearth_api import DataError, Schema, needs_records
-from hearth_api.batch import ColumnRun, LateErrors, PartlyFailed, arrow_type, values_to_column
+from hearth_api.batch import ColumnRun, LateErrors, PartlyFailed, arrow_type, frameless, values_to_column
 from hearth_registry.registry_reader import RegistryReader
 from hearth_registry.registry_writer import RegistryWriter
 from hearth_registry.schema_format import PayloadReader
@@ -58,7 +58,12 @@ class MixedColumnReader:
         for schema_id, rows, payloads in self._by_schema(topic, data, errors):
             if schema_id is None:
                 return NotImplemented
-            reader, column = self._reader.read_column(topic, schema_id, payloads)
+            try:
+                reader, column = self._reader.read_column(topic, schema_id, payloads)
+            except DataError as error:
+                for row in rows.tolist():
+                    errors[row] = frameless(error)
+                continue
             if column is NotImplemented and (len(rows) == len(data) or needs_records(reader.schema)):
                 return NotImplemented
             if column is NotImplemented or column is None:

@@ -84,7 +84,8 @@ class RegistryReader(RegistrySide):
     def read_column(self, topic: str, schema_id: SchemaId, payloads: Any) -> tuple[PayloadReader, Any]:
         """Return the reader of a schema's payloads, and their values as a column.
 
-        It is `NotImplemented` if the format reads them one by one, and None if one of them is unreadable.
+        It is `NotImplemented` if the format reads them one by one, and None if one of them is unreadable. Raises the
+        converter's error for all of them if the registry does not have the schema.
         """
         with self._wording.reading_from(topic):
             reader = self._reader(topic, schema_id)

@@ -34,8 +34,7 @@ def damaged(draw: st.DrawFn, good: list[bytes]) -> bytes | None:
     cell = draw(st.sampled_from(good))
     place = draw(st.integers(0, len(cell) - 1))
     other = cell[:place] + draw(st.binary(min_size=1, max_size=1)) + cell[place + 1 :]
-    prefix = cell[:5] + other[5:]  # a request for an unknown id concerns all rows that have it
-    return draw(st.sampled_from([cell, cell, cell, cell[:place], prefix, b"no prefix", b"", None]))
+    return draw(st.sampled_from([cell, cell, cell, cell[:place], other, b"no prefix", b"", None]))
 
 
 @pytest.mark.parametrize("kind", [AvroConverter, JsonSchemaConverter, ProtobufConverter])
@@ -54,6 +53,18 @@ def test_a_column_fails_in_the_rows_in_which_single_values_fail(kind: type[Regis
         cells = data.draw(st.lists(damaged(good), max_size=20))
         found = in_columns(converter, cells)
         assert found is None or found == [in_records(converter, cell) for cell in cells]
+
+
+def test_a_message_index_that_a_schema_lacks_fails_in_its_rows_alone() -> None:
+    """So does the id of a schema that the registry does not have."""
+    with serving() as server:
+        converter = ProtobufConverter()
+        converter.configure({"schema.registry.url": server.url}, False)
+        good = converter.from_connect_data("t", values(1)[0].schema, values(1)[0]) or b""
+        cells = [good, good[:5] + b"\x02\x02" + good[6:], bytes(4) + b"\x63" + good[5:], good]
+        found = in_columns(converter, cells)
+        assert found == [in_records(converter, cell) for cell in cells]
+        assert [type(each) for each in found] == [tuple, str, str, tuple]
 
 
 @pytest.mark.parametrize("kind", [AvroConverter, JsonSchemaConverter, ProtobufConverter])
