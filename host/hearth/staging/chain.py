@@ -51,13 +51,8 @@ class Chain:
                 self.hops.append(Hop(self._places[plugins[0].role], [step_of(plugin) for plugin in plugins]))
 
     def transform(self, batches: Sequence[Batch]) -> Outcome:
-        """Run batches with numbered rows through the chain; rows of the results may interleave.
-
-        Drops the cached groupings of their columns.
-        """
-        outcome = chain(batches, [hop.apply for hop in self.hops]) if self.hops else Outcome([*batches])
-        outcome.batches = [each.replace(grouped={}) if each.grouped else each for each in outcome.batches]
-        return outcome
+        """Run batches with numbered rows through the chain; rows of the results may interleave."""
+        return chain(batches, [hop.apply for hop in self.hops]) if self.hops else Outcome([*batches])
 
     def _guarded(self, plugin: PluginSpec) -> Hop:
         assert plugin.predicate is not None

@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from typing import Any
 
@@ -45,8 +45,7 @@ class Batch:
     - `row` int32: belongs to the runtime; code that changes a batch keeps it
 
     The runtime also owns `consumed`, which a sink's batch may have: the messages that its records were read from, by
-    their `row`. `grouped` holds, by column, known layouts of a schemaless column (`hearth_api.layout.Grouped`); it is
-    never serialized.
+    their `row`.
 
     A source batch with timestamp type CREATE_TIME and no `timestamp` column has records that were just created: they
     get the time at which they are sent. A batch transformation or predicate that reads the timestamp calls `stamped`
@@ -63,7 +62,6 @@ class Batch:
     timestamp_type: TimestampType = TimestampType.NO_TIMESTAMP_TYPE
     original_topic: str | None = None
     consumed: Any = None
-    grouped: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def num_rows(self) -> int:
@@ -91,18 +89,12 @@ class Batch:
         column = self.column("row")
         return None if column is None else column.to_numpy(zero_copy_only=False)
 
-    def groups(self, name: str) -> Sequence[Any]:
-        """Return known groups of rows with the same layout in a schemaless column (`UniformRows`)."""
-        known = self.grouped.get(name)
-        return () if known is None else known.of(self.column(name))
-
     def with_columns(self, **columns: Any) -> Batch:
         """Return a batch with columns set by name; None removes a column."""
         present = dict(zip(self.data.schema.names, self.data.columns, strict=False))
         present.update(columns)
         kept = {name: column for name, column in present.items() if column is not None}
-        grouped = {name: known for name, known in self.grouped.items() if name not in columns}
-        return replace(self, data=pa.RecordBatch.from_arrays(list(kept.values()), names=list(kept)), grouped=grouped)
+        return replace(self, data=pa.RecordBatch.from_arrays(list(kept.values()), names=list(kept)))
 
     def select(self, names: Collection[str]) -> Batch:
         """Return the batch with only the named columns."""
@@ -121,7 +113,7 @@ class Batch:
 
     def filter(self, mask: Any) -> Batch:
         """Return the rows where the boolean array is true."""
-        return replace(self, data=self.data.filter(mask), grouped={})
+        return replace(self, data=self.data.filter(mask))
 
     def slice(self, offset: int, length: int | None = None) -> Batch:
         """Return consecutive rows, without copying."""
@@ -129,7 +121,7 @@ class Batch:
 
     def take(self, indices: Any) -> Batch:
         """Return the rows with the given indexes, in that order."""
-        return replace(self, data=self.data.take(indices), grouped={})
+        return replace(self, data=self.data.take(indices))
 
     @classmethod
     def of_rows(

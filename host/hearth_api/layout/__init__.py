@@ -5,7 +5,7 @@ for schemaless columns, with `scalars` in place of the varying parts; `stretch` 
 `spans` cuts texts and joins them. `rewriting` rewrites texts of any layout.
 """
 
-from hearth_api.layout.rewriting import Moves, Rewriting, java_lines
+from hearth_api.layout.rewriting import Moves, Rewriting, flattened, java_lines
 from hearth_api.layout.scalars import ScalarsOfColumn
 from hearth_api.layout.spans import (
     Spans,
@@ -23,7 +23,7 @@ from hearth_api.layout.spans import (
 )
 from hearth_api.layout.stretch import to_texts
 from hearth_api.layout.template import Fitting, Known, NoTemplateError, Payloads, Template, Walker, are_few, cut
-from hearth_api.layout.uniform_rows import Grouped, GroupedParts, Layouts, UniformRows, in_rows
+from hearth_api.layout.uniform_rows import Layouts, UniformRows, in_rows
 
 try:
     from hearth_api.layout.row_text import RowTexts, packed_texts
@@ -33,8 +33,6 @@ except ImportError:  # not compiled, see hatch_build
 __all__ = [
     "UniformRows",
     "Fitting",
-    "Grouped",
-    "GroupedParts",
     "Known",
     "Layouts",
     "ScalarsOfColumn",
@@ -53,6 +51,7 @@ __all__ = [
     "constant",
     "copied",
     "cut",
+    "flattened",
     "in_rows",
     "java_lines",
     "join",

@@ -1,4 +1,5 @@
-"""Rewrites JSON of many rows in one loop, whatever its layout: in hash order, with members moved, or as Java's text.
+"""Rewrites JSON of many rows in one loop, whatever its layout: in hash order, with members moved, flattened, or as
+Java's text.
 
 Without the compiled loop (`hatch_build`), it writes no row.
 """
@@ -16,13 +17,16 @@ from hearth_api.batch.wire import plain_to_json
 from hearth_api.layout.spans import address_of, memory
 
 try:
+    from hearth_api.layout.json_flat import Flattener
     from hearth_api.layout.json_lines import write_lines
     from hearth_api.layout.json_loop import Rewriter
 except ImportError:
-    Rewriter = write_lines = None  # type: ignore[assignment,misc]
+    Flattener = Rewriter = write_lines = None  # type: ignore[assignment,misc]
 
 _MOST_NAMES = 64
 _COMMA = ord(",")
+_ROOM_FOR_PATHS = 4096
+"""Bytes that the names of a column may get longer, in addition to the size of the column."""
 _BEHIND = 1 << 31
 """A position after every text that a column can hold."""
 
@@ -93,6 +97,24 @@ def java_lines(column: Any) -> tuple[Any, Any]:
         return write_lines(address_of(content), address_of(offsets), count, out, ends, states)
 
     return _written(write, count, len(content) + int(np.count_nonzero(content == _COMMA)))[:2]
+
+
+def flattened(column: Any, delimiter: str) -> tuple[Any, Any]:
+    """Return flattened objects for the rows that it can certainly flatten, of a string column of JSON written by this
+    API; members of inner objects get their path, joined by the delimiter, as name.
+
+    The second result is a mask of these rows.
+    """
+    count, (content, offsets) = len(column), memory(column)
+    if Flattener is None or not len(content) or plain_to_json(delimiter) != f'"{delimiter}"':
+        return _nothing(count)[:2]
+    room = 2 * len(content) + _ROOM_FOR_PATHS
+
+    def write(out: int, ends: int, states: int) -> int:
+        return flattener.write(address_of(content), address_of(offsets), count, out, room, ends, states)
+
+    flattener = Flattener(delimiter.encode())
+    return _written(write, count, room)[:2]
 
 
 def _written(write: Callable[[int, int, int], int], count: int, room: int) -> RewrittenColumn:

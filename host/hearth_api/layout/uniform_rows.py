@@ -58,22 +58,6 @@ class UniformRows:
         return UniformRows(self.rows[mask], _part(self.value, mask))
 
 
-@dataclass(frozen=True)
-class Grouped:
-    """A schemaless column with known groups of rows of the same layout, none of them null.
-
-    Code that produces a column many rows at a time knows its groups, and saves the next step the search. It
-    accompanies the column in a batch, within one process.
-    """
-
-    column: Any
-    groups: Sequence[UniformRows] = ()
-
-    def of(self, column: Any) -> Sequence[UniformRows]:
-        """Return the groups if this is the same column, and not part of it."""
-        return self.groups if _address(column) == _address(self.column) else ()
-
-
 class Layouts:
     """Finds the rows of columns with the same layout, and remembers recent layouts."""
 
@@ -121,30 +105,6 @@ class Layouts:
         return next((layout for layout in found if layout not in (None, *self._known.layouts)), None)
 
 
-class GroupedParts:
-    """Parts of one schemaless column, each for some rows, with the known groups."""
-
-    def __init__(self, count: int) -> None:
-        """Start a column of `count` rows."""
-        self._count = count
-        self._parts: list[tuple[Any, Any]] = []
-        self._groups: list[UniformRows] = []
-
-    def add(self, rows: Any, column: Any) -> None:
-        """Add the column of some rows, given by ascending numbers."""
-        self._parts.append((rows, column))
-
-    def add_alike(self, group: UniformRows, column: Any) -> None:
-        """Add the column of rows with the same layout."""
-        self.add(group.rows, column)
-        if not column.null_count:
-            self._groups.append(group)
-
-    def grouped(self) -> Grouped:
-        """Return the column with its known groups."""
-        return Grouped(in_rows(self._count, self._parts), self._groups)
-
-
 def in_rows(count: int, parts: Sequence[tuple[Any, Any]]) -> Any:
     """Return one column of `count` rows, composed of columns for the rows with the given numbers."""
     parts = [part for part in parts if len(part[0])]
@@ -163,12 +123,6 @@ def _part(value: Any, mask: Any) -> Any:
     if type(value) is dict:
         return {name: _part(item, mask) for name, item in value.items()}
     return [_part(item, mask) for item in value] if type(value) is list else value
-
-
-def _address(column: Any) -> tuple[Any, ...]:
-    """Return a key that is equal for columns that share all their memory."""
-    places = (None if buffer is None else buffer.address for buffer in column.buffers())
-    return len(column), column.offset, *places
 
 
 def _learned(text: str) -> _Layout | None:

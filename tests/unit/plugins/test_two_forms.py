@@ -160,31 +160,26 @@ def read_maps(data: st.DataObject) -> Batch:
 @pytest.mark.parametrize("is_compiled", [True, False])
 @THOROUGH
 @given(data=st.data())
-def test_known_layouts_do_not_change_results(few: int, is_compiled: bool, data: st.DataObject) -> None:
-    """Known layouts pass from step to step through a chain, and each step gives the same result without them.
-
-    This holds for rows of one layout and for rows that are transformed one by one, because too few share a layout or
-    nothing could be compiled.
-    """
+def test_rows_of_one_layout_are_changed_as_single_ones(few: int, is_compiled: bool, data: st.DataObject) -> None:
+    """Each step of a chain changes them so, whether enough of them share a layout, and whether code is compiled."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(template, "FEW", few)
         if not is_compiled:
             patch.setattr(rewriting, "Rewriter", None)
+            patch.setattr(rewriting, "Flattener", None)
         through_a_chain(read_maps(data), data)
 
 
 def through_a_chain(batch: Batch, data: st.DataObject) -> None:
-    """Pass a batch from step to step, with and without known layouts."""
+    """Pass a batch from step to step."""
     for _ in range(3):
         step = configured(data.draw(st.sampled_from(CHAINED)), data)
         check_forms(step, batch)
-        known, searched = transformed(step, batch), transformed(step, batch.replace(grouped={}))
-        assert messages(known.failures) == messages(searched.failures)
-        assert [each.to_arrow() for each in known.batches] == [each.to_arrow() for each in searched.batches]
-        check_texts(step, batch, known.batches)
-        if not known.batches:
+        made = transformed(step, batch).batches
+        check_texts(step, batch, made)
+        if not made:
             return
-        batch = known.batches[0]
+        batch = made[0]
 
 
 def check_texts(step: Any, batch: Batch, made: list[Batch]) -> None:

@@ -297,13 +297,6 @@ def test_transformations_come_before_converters() -> None:
     assert prepared.failures == []
 
 
-def test_cached_columns_are_released_while_records_wait() -> None:
-    """They would keep the bytes they were read from in memory."""
-    batch = polled("a").with_columns(row=pa.array([0], pa.int32())).replace(grouped={"value": object()})
-    for made in (pipeline("sink"), pipeline("sink", UPPER)):
-        assert [each.grouped for each in made.transform([batch]).batches] == [{}]
-
-
 def test_chain_keeps_its_order_across_places() -> None:
     """Transformations of two environments run in the order of ``transforms``, back and forth."""
     prepared = pipeline("source", UPPER, FAR_UPPER, ROUTE).preparing([polled("a", "b")])()

@@ -49,7 +49,6 @@ class _Parser:
     def __init__(self, tokens: list[str]) -> None:
         self._tokens = tokens
         self._at = self._depth = 0
-        self._syntax = PROTO2
 
     def file(self) -> ProtoFile:
         file = ProtoFile()
@@ -58,7 +57,7 @@ class _Parser:
             if word in ("syntax", "edition"):
                 self._expect("=")
                 version = self._text()
-                file.syntax = self._syntax = version if version in (PROTO2, PROTO3) else PROTO3
+                file.syntax = version if version in (PROTO2, PROTO3) else PROTO3
                 self._expect(";")
             elif word == "package":
                 file.package = self._next()

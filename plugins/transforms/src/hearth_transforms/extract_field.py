@@ -55,10 +55,12 @@ class ExtractField(FieldPlugin):
     def apply_batch(self, batch: Batch) -> list[Batch] | Declined:
         """Extract the field's column from the struct column."""
         from hearth_transforms import struct_column as columns
+        from hearth_transforms.plain_column import MapUse
 
         schema = self.side.schema(batch)
         if schema is None:
-            return self._plain.changed(self.side, batch, lambda value, _: self._of_map(value))
+            use = MapUse.reading([self._path])
+            return self._plain.changed(self.side, batch, lambda value, _: self._of_map(value), use=lambda _: use)
         if schema.type is not Type.STRUCT:
             return NotImplemented
         fields = list(self._path.fields_in(schema))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any, ClassVar
 
 from hearth_api import DataError, Importance, Schema, SchemaBuilder, Settings, Struct, Type, key
@@ -53,10 +53,13 @@ class Flatten(FieldPlugin):
 
     def apply_batch(self, batch: Batch) -> list[Batch] | Declined:
         """Collect the columns of all nested fields."""
+        from hearth_api.layout import flattened
         from hearth_transforms import struct_column as columns
+        from hearth_transforms.plain_column import MapUse
 
         if self.side.schema(batch) is None:
-            return self._plain.changed(self.side, batch, lambda value, _: self._flat(value))
+            use = MapUse(rewrite=partial(flattened, delimiter=self._delimiter))
+            return self._plain.changed(self.side, batch, lambda value, _: self._flat(value), use=lambda _: use)
         return columns.with_structs(self.side, batch, self._columns)
 
     def _flat(self, value: Any) -> Any:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from hearth_api import (
     ConfigError,
@@ -18,13 +18,16 @@ from hearth_api import (
     ValidString,
     key,
 )
-from hearth_api.batch import Batch, Declined
+from hearth_api.batch import Batch, Declined, PartlyFailed
 from hearth_api.java import hash_ordered
 from hearth_transforms.field_path import FieldPath
 from hearth_transforms.nesting import Alteration, FieldTransformation, by_place
 from hearth_transforms.plugin import field_syntax, null_to_default
 from hearth_transforms.requirement import NullPointerError, UnknownFieldError, require_map, require_struct
 from hearth_transforms.side import KEY, VALUE, R
+
+if TYPE_CHECKING:
+    from hearth_api.layout import Moves
 
 
 def _ensure_not_empty(name: str, value: list[str] | None) -> None:
@@ -76,6 +79,11 @@ class _Leaving(Alteration):
             rest.put(field, struct.get(field.name) if self._with_default else struct.get_without_default(field.name))
         return rest
 
+    def moves(self, record: Any) -> Moves:
+        from hearth_api.layout import Moves
+
+        return Moves(dict.fromkeys(self._names), is_copied=True)
+
     def map(self, value: dict[str, Any], record: Any) -> dict[str, Any]:
         return hash_ordered({name: each for name, each in value.items() if name not in self._names}, copied=len(value))
 
@@ -111,7 +119,8 @@ class HeaderFrom(FieldTransformation):
         schema, value = self.side.schema(record), self.side.value(record)
         headers = record.headers.duplicate()
         if schema is None:
-            *found, rest = self._found_in_map(value, record)
+            found = self._found_in_map(value, record)
+            rest = self._alteration.map(value, record) if self._moves else _copied(value)
             for name, each in zip(self._headers, found):
                 headers.add(name, None, each)
             return self.side.replaced(record, None, rest).new_record(headers=headers)
@@ -148,19 +157,25 @@ class HeaderFrom(FieldTransformation):
         headers = header_column.appended(batch.column("headers"), added, batch.num_rows)
         return NotImplemented if rest is NotImplemented else [each.with_columns(headers=headers) for each in rest]
 
-    def _apply_to_maps(self, batch: Batch) -> list[Batch]:
+    def _apply_to_maps(self, batch: Batch) -> list[Batch] | PartlyFailed:
+        from hearth_api.layout import Moves
         from hearth_transforms import header_column
+        from hearth_transforms.plain_column import MapUse
 
-        *found, rests = self._plain.made(self.side, batch, self._found_in_map, len(self._paths) + 1)
-        added = [header_column.plain(name, each.column) for name, each in zip(self._headers, found)]
+        use = MapUse.reading(self._paths)
+        found = self._plain.made(self.side, batch, self._found_in_map, len(self._paths), use)
+        added = [header_column.plain(name, each) for name, each in zip(self._headers, found)]
         headers = header_column.appended(batch.column("headers"), added, batch.num_rows)
-        return [self.side.regrouped(batch, rests).with_columns(headers=headers)]
+        with_headers = batch.with_columns(headers=headers)
+        if self._moves:
+            return super().apply_batch(with_headers)
+        copying = MapUse(moves=Moves(is_copied=True))
+        return self._plain.changed(self.side, with_headers, lambda value, _: _copied(value), use=lambda _: copying)
 
     def _found_in_map(self, value: Any, record: Any) -> tuple[Any, ...]:
-        """Return the header values of a map and the remaining map."""
+        """Return the header values of a map."""
         present = require_map(value, self.purpose)
-        found = (path.value_in_map(present) for path in self._paths)
-        return *found, self._alteration.map(present, record) if self._moves else _copied(present)
+        return tuple(path.value_in_map(present) for path in self._paths)
 
 
 def _copied(value: dict[str, Any]) -> dict[str, Any]:

@@ -204,6 +204,7 @@ class FieldTransformation(FieldPlugin):
     def apply_batch(self, batch: Batch) -> list[Batch] | Declined:
         """Alter the columns of the fields; maps, which have no columns, are altered separately."""
         from hearth_transforms import struct_column
+        from hearth_transforms.plain_column import MapUse
 
         if self.side.schema(batch) is not None:
             return struct_column.with_structs(self.side, batch, self._columns)
@@ -211,7 +212,13 @@ class FieldTransformation(FieldPlugin):
         if added is None:
             return NotImplemented
         found = self._alteration
-        return self._plain.changed(self.side, batch, self._altered_plain, added, found.moves, found.touched)
+        return self._plain.changed(
+            self.side,
+            batch,
+            self._altered_plain,
+            added,
+            lambda own: MapUse(moves=found.moves(own), touched=found.touched),
+        )
 
     def _added(self, batch: Batch) -> AddedColumns | None:
         """Return the record attributes for altering maps; None if the records themselves are needed."""

@@ -1,8 +1,8 @@
 """Transforms columns without schema, which hold the JSON text of each value.
 
 If members of maps are only moved, one loop rewrites the texts of all maps whatever their layout
-(`hearth_api.layout.Rewriting`). If only a few members change, these are extracted, changed and written over the maps
-in the same way.
+(`hearth_api.layout.Rewriting`). If only a few members are read, the loop extracts these, and writes the changed ones
+over the maps.
 
 A function that changes one value changes all values of one layout (`hearth_api.layout`) in one call, with a
 `ScalarColumn` for each scalar. Other values are changed one by one. Most of them are plain JSON that orjson reads and
@@ -15,6 +15,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Callable, Collection, Iterable, Iterator
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -34,8 +35,6 @@ from hearth_api.batch import (
     values_to_column,
 )
 from hearth_api.layout import (
-    Grouped,
-    GroupedParts,
     Layouts,
     Moves,
     Rewriting,
@@ -43,9 +42,11 @@ from hearth_api.layout import (
     are_few,
     as_string,
     constant,
+    in_rows,
     join,
     to_texts,
 )
+from hearth_transforms.field_path import FieldPath
 from hearth_transforms.row_error import RowErrors
 from hearth_transforms.side import Side
 from hearth_transforms.struct_column import side_column
@@ -69,9 +70,31 @@ class AddedColumns:
         return itertools.repeat(None)
 
 
+@dataclass(frozen=True)
+class MapUse:
+    """What a function does with maps, so that most of a map need not be read."""
+
+    moves: Moves | None = None
+    """The member moves, if it only moves members."""
+    rewrite: Callable[[Any], tuple[Any, Any]] | None = None
+    """A function that rewrites the texts of maps: it returns those of some rows, and a mask of these."""
+    touched: Collection[str] = ()
+    """The members that it replaces in a copy of the map, if applying it to them alone and writing the result over the
+    copy is equivalent."""
+    read: Collection[str] = ()
+    """The members on which its result depends, if it depends on no others."""
+
+    @classmethod
+    def reading(cls, paths: Iterable[FieldPath]) -> MapUse:
+        """Return the use of a function that reads the fields at these paths."""
+        steps = [path.steps for path in paths]
+        return cls(read=tuple({each[0] for each in steps}) if all(steps) else ())
+
+
 Change = Callable[[Any, Any], "tuple[Any, ...]"]
 """Transforms a value, given its row's attributes."""
 _NOTHING = AddedColumns()
+_UNKNOWN = MapUse()
 _FIRST = np.arange(1)
 _COPYING = Rewriting(Moves(is_copied=True))
 
@@ -91,19 +114,17 @@ class PlainColumns:
         batch: Batch,
         change: Callable[[Any, Any], Any],
         added: AddedColumns = _NOTHING,
-        moves: Callable[[Any], Moves | None] | None = None,
-        touched: Collection[str] = (),
+        use: Callable[[Any], MapUse] = lambda _: _UNKNOWN,
     ) -> list[Batch] | PartlyFailed:
         """Return the batch with a function applied to each value of a side, including nulls.
 
-        ``moves`` returns the member moves that are equal for all maps with the given attributes. If members are
-        ``touched``, applying the function to them alone and writing the result over a copy of the map is equivalent. A
-        row for which the function raises is removed, and its error is returned with the batch.
+        ``use`` returns how the function uses maps with the given attributes. A row for which the function raises is
+        removed, and its error is returned with the batch.
         """
         errors = LateErrors()
-        known = moves(next(added.of_each(_FIRST))) if moves is not None and batch.num_rows else None
-        (made,) = self.made(side, batch, lambda value, own: (change(value, own),), 1, added, errors, known, touched)
-        changed = side.regrouped(batch, made)
+        known = use(next(added.of_each(_FIRST))) if batch.num_rows else _UNKNOWN
+        (made,) = self.made(side, batch, lambda value, own: (change(value, own),), 1, known, added, errors)
+        changed = side.replaced_column(batch, None, made)
         if not errors:
             return [changed]
         is_kept = np.ones(batch.num_rows, bool)
@@ -116,39 +137,39 @@ class PlainColumns:
         batch: Batch,
         change: Change,
         count: int,
+        use: MapUse,
         added: AddedColumns = _NOTHING,
         errors: LateErrors | None = None,
-        moves: Moves | None = None,
-        touched: Collection[str] = (),
-    ) -> list[Grouped]:
+    ) -> list[Any]:
         """Return one column for each value that a function returns for a value of a side.
 
         With ``errors``, a row for which it raises is null in all columns, and its error is added there.
         """
         column = side_column(side, batch)
-        making = _Making(change, added, errors, [GroupedParts(len(column)) for _ in range(count)])
+        making = _Making(change, added, errors, len(column), count)
         left = np.ones(len(column), bool)
-        for group in batch.groups(side.name):
-            left[making.take(group)] = False
-        if moves is not None and left.any():
-            left[making.take_moved(column, np.flatnonzero(left), self._rewriting(moves))] = False
-        elif touched and left.any():
-            left[self._take_touched(making, column, np.flatnonzero(left), touched)] = False
+        if use.rewrite is not None:
+            left[making.take_rewritten(column, use.rewrite)] = False
+        elif use.moves is not None:
+            left[making.take_moved(column, np.flatnonzero(left), self._rewriting(use.moves))] = False
+        elif use.touched or use.read:
+            left[self._take_members(making, column, use)] = False
         for group in self._layouts.groups(column, left):
             left[making.take(group)] = False
         rows = np.flatnonzero(left)
         if len(rows):
             making.take_each(rows, to_values(_rows(column, rows)))
-        return [made.grouped() for made in making.columns]
+        return making.columns()
 
-    def _take_touched(self, making: _Making, column: Any, rows: Any, touched: Collection[str]) -> Any:
-        """Change the touched members of some rows, and return these rows.
+    def _take_members(self, making: _Making, column: Any, use: MapUse) -> Any:
+        """Extract the touched or read members of maps, apply the function to them, and return the changed rows.
 
-        Even if maps differ, their one or two touched members have few layouts.
+        Even if maps differ, their one or two members have few layouts.
         """
-        moves = Moves(dict(zip(touched, touched)), keeps_others=False)
-        parts, written, _ = self._rewriting(moves).written(_rows(column, rows))
-        rows = rows[written]
+        names = use.touched or use.read
+        moves = Moves(dict(zip(names, names)), keeps_others=False)
+        parts, written, _ = self._rewriting(moves).written(column)
+        rows = np.flatnonzero(written)
         if not len(rows):
             return rows
         inner, left = making.of_part(len(rows)), np.ones(len(rows), bool)
@@ -158,7 +179,7 @@ class PlainColumns:
             left[np.searchsorted(rows, inner.take(UniformRows(rows[group.rows], group.value)))] = False
         if left.any():
             inner.take_each(rows[left], to_values(parts.filter(pa.array(left))))
-        return making.put_over(column, rows, inner.columns[0].grouped().column)
+        return making.put_over(column, rows, inner) if use.touched else making.put(rows, inner)
 
     def _rewriting(self, moves: Moves) -> Rewriting:
         """Return the cached rewriting for the moves."""
@@ -168,13 +189,17 @@ class PlainColumns:
 
 
 class _Making:
-    """Columns under construction and the function that computes them."""
+    """Columns under construction, each as parts for some rows, and the function that computes them."""
 
     def __init__(
-        self, change: Change, added: AddedColumns, errors: LateErrors | None, columns: list[GroupedParts]
+        self, change: Change, added: AddedColumns, errors: LateErrors | None, rows: int, columns: int
     ) -> None:
-        self._change, self._added, self._errors = change, added, errors
-        self.columns = columns
+        self._change, self._added, self._errors, self._rows = change, added, errors, rows
+        self._parts: list[list[tuple[Any, Any]]] = [[] for _ in range(columns)]
+
+    def columns(self) -> list[Any]:
+        """Return the columns."""
+        return [in_rows(self._rows, parts) for parts in self._parts]
 
     def take(self, group: UniformRows) -> Any:
         """Change a group and return the changed rows."""
@@ -189,9 +214,7 @@ class _Making:
             return group.rows[:0] if self._errors is None else self._take_others(group, failed.errors)
         except ConnectError:
             return group.rows[:0]  # the rows are changed one by one to find the error
-        for made, value, column in zip(self.columns, changed, texts):
-            made.add_alike(UniformRows(group.rows, value), column)
-        return group.rows
+        return self._put(group.rows, texts)
 
     def _take_others(self, group: UniformRows, errors: LateErrors) -> Any:
         """Record the errors of a group's rows, change the others, and return all of these rows."""
@@ -200,25 +223,32 @@ class _Making:
         are_left = np.ones(len(group.rows), bool)
         are_left[list(errors)] = False
         failed = group.rows[~are_left]
-        for made in self.columns:
-            made.add(failed, pa.nulls(len(failed), pa.string()))
+        self._put_nulls(failed)
         return np.concatenate([failed, self.take(group.part(are_left))]) if are_left.any() else failed
 
     def take_moved(self, column: Any, rows: Any, rewriting: Rewriting, over: Any = None) -> Any:
         """Move the members of the maps of some rows, and return the changed rows."""
         texts, written, _ = rewriting.written(_rows(column, rows), over)
-        (made,) = self.columns
-        made.add(rows[written], texts)
-        return rows[written]
+        return self._put(rows[written], [texts])
+
+    def take_rewritten(self, column: Any, rewrite: Callable[[Any], tuple[Any, Any]]) -> Any:
+        """Rewrite the texts of maps, and return the changed rows."""
+        texts, written = rewrite(column)
+        return self._put(np.flatnonzero(written), [texts])
 
     def of_part(self, count: int) -> _Making:
         """Return a new construction of ``count`` values with the same function."""
-        return _Making(self._change, self._added, self._errors, [GroupedParts(count)])
+        return _Making(self._change, self._added, self._errors, count, len(self._parts))
 
-    def put_over(self, column: Any, rows: Any, over: Any) -> Any:
+    def put(self, rows: Any, other: _Making) -> Any:
+        """Take the columns of another construction for some rows; return these."""
+        return self._put(rows, other.columns())
+
+    def put_over(self, column: Any, rows: Any, other: _Making) -> Any:
         """Write members over the maps of some rows, null for failed ones; return the completed rows."""
+        (over,) = other.columns()
         failed = rows[over.is_null().to_numpy(zero_copy_only=False)] if over.null_count else rows[:0]
-        self.columns[0].add(failed, pa.nulls(len(failed), pa.string()))
+        self._put_nulls(failed)
         return np.concatenate([failed, self.take_moved(column, rows, _COPYING, over)])
 
     def take_each(self, rows: Any, values: list[Any]) -> None:
@@ -231,9 +261,16 @@ class _Making:
                 if self._errors is None:
                     raise
                 self._errors[row] = frameless(error)
-                found.append((None,) * len(self.columns))
-        for made, values_of_rows in zip(self.columns, zip(*found)):
-            made.add(rows, to_column(values_of_rows))
+                found.append((None,) * len(self._parts))
+        self._put(rows, map(to_column, zip(*found)))
+
+    def _put(self, rows: Any, columns: Iterable[Any]) -> Any:
+        for parts, column in zip(self._parts, columns):
+            parts.append((rows, column))
+        return rows
+
+    def _put_nulls(self, rows: Any) -> None:
+        self._put(rows, itertools.repeat(pa.nulls(len(rows), pa.string())))
 
 
 def _rows(column: Any, rows: Any) -> Any:

@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 from hearth_api import ConnectRecord, Schema
 from hearth_api.batch import Batch
-
-if TYPE_CHECKING:
-    from hearth_api.layout import Grouped
 
 R = TypeVar("R", bound=ConnectRecord)
 
@@ -37,11 +34,6 @@ class Side:
         """Return the batch with another schema and column on this side."""
         changed = batch.with_columns(**{self.name: column})
         return changed.replace(key_schema=schema) if self is KEY else changed.replace(value_schema=schema)
-
-    def regrouped(self, batch: Batch, made: Grouped) -> Batch:
-        """Return the batch with a column without schema and its groups on this side."""
-        changed = self.replaced_column(batch, None, made.column)
-        return changed.replace(grouped={**changed.grouped, self.name: made})
 
 
 KEY = Side("key")

@@ -55,11 +55,13 @@ class ValueToKey(FieldPlugin):
     def apply_batch(self, batch: Batch) -> list[Batch] | Declined:
         """Build the key column from the field columns."""
         from hearth_transforms import struct_column as columns
+        from hearth_transforms.plain_column import MapUse
 
         schema, column = batch.value_schema, columns.side_column(VALUE, batch)
         if schema is None:
-            (keys,) = self._plain.made(VALUE, batch, lambda value, _: (self._of_map(value),), 1)
-            return [KEY.regrouped(batch, keys)]
+            use = MapUse.reading(self._paths)
+            (keys,) = self._plain.made(VALUE, batch, lambda value, _: (self._of_map(value),), 1, use)
+            return [KEY.replaced_column(batch, None, keys)]
         if schema.type is not Type.STRUCT or column.null_count:
             return NotImplemented
         key_schema = self._key_schema(schema)

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from hearth_api.batch import plain_to_json, values_to_column
 from hearth_api.java import hash_ordered, json_ordered
-from hearth_api.layout import Moves, Rewriting, rewriting
+from hearth_api.layout import Moves, Rewriting, flattened, rewriting
 
 NAMES = st.sampled_from(["a", "b", "c", "@", "é", "😀", "Aa", "BB", "a b", ""]) | st.text(max_size=3)
 SCALARS = (
@@ -212,8 +212,76 @@ def test_members_that_are_put_over_others() -> None:
     assert rewriting_.written(pa.array(["{}"]), pa.array([many]))[1].tolist() == [False]
 
 
+def flat(value: dict[str, Any], delimiter: str, prefix: str = "") -> list[tuple[str, Any]]:
+    """Return the members of an object and of those inside it, with their paths."""
+    found = []
+    for name, item in value.items():
+        path = f"{prefix}{delimiter}{name}" if prefix else name
+        found += flat(item, delimiter, path) if isinstance(item, dict) else [(path, item)]
+    return found
+
+
+def flat_texts(texts: list[str | None], delimiter: str = ".") -> list[str | None]:
+    """Return the flattened texts, with None for those that are left out."""
+    column, sure = flattened(pa.array(["x", *texts], pa.string()).slice(1), delimiter)
+    column.validate(full=True)
+    found = iter(column.to_pylist())
+    return [next(found) if is_sure else None for is_sure in sure.tolist()]
+
+
+@given(st.lists(st.tuples(JSON, WAYS), max_size=6), st.sampled_from([".", "", "__", "é", '"', "a"]))
+def test_flattened_text_has_the_members_of_inner_objects(rows: list[tuple[Any, Any]], delimiter: str) -> None:
+    """Equal names are left to code that knows which one stays."""
+    texts = [json.dumps(value, separators=marks, ensure_ascii=False) for value, marks in rows]
+    for (value, _), found in zip(rows, flat_texts(texts, delimiter)):
+        if found is not None:
+            assert json.loads(found, object_pairs_hook=list) == json.loads(
+                json.dumps(dict(members := flat(value, delimiter))), object_pairs_hook=list
+            )
+            assert found == plain_to_json(dict(members))
+
+
+@given(st.lists(st.lists(st.sampled_from([each.decode("latin-1") for each in PIECES]), max_size=9).map("".join)))
+def test_text_that_is_no_object_is_not_flattened(texts: list[str]) -> None:
+    """Damaged objects are left out as well."""
+    for text, found in zip(texts, flat_texts([*texts])):
+        assert found is None or found == plain_to_json(dict(flat(json.loads(text), ".")))
+
+
+@is_compiled
+def test_common_objects_are_flattened() -> None:
+    """Null values, lists and empty objects among them; tags, lists of objects and equal names are left out."""
+    texts = {
+        '{"a":{"b":1,"c":{"d":"x"}},"e":[1,[null,"y"]],"f":{},"g":null}': (
+            '{"a.b":1,"a.c.d":"x","e":[1,[null,"y"]],"g":null}'
+        ),
+        "{}": "{}",
+        '{"":{"a":1},"b":{"":2}}': '{"a":1,"b.":2}',
+        '{"at":{"@timestamp":5}}': None,
+        '{"@date":5}': None,
+        '{"a":[{"b":1}]}': None,
+        '{"a.b":1,"a":{"b":2}}': None,
+        '{"a": 1}': None,
+        '{"a":1.50}': None,
+        "[1]": None,
+        '{"a":' * 40 + "1" + "}" * 40: None,
+        json.dumps({str(number): number for number in range(300)}, separators=(",", ":")): None,
+        json.dumps({"n" * 1000: {"a" * 30: {"b": 1}}}, separators=(",", ":")): None,
+    }
+    assert flat_texts([*texts, None]) == [*texts.values(), None]
+
+
+@is_compiled
+def test_texts_that_get_too_long_are_not_flattened() -> None:
+    """Their neighbours are."""
+    long = json.dumps({"n" * 500: {str(number): 1 for number in range(200)}}, separators=(",", ":"))
+    assert flat_texts([long, '{"a":{"b":1}}']) == [None, '{"a.b":1}']
+
+
 def test_nothing_is_written_without_compiled_code(monkeypatch: pytest.MonkeyPatch) -> None:
     """Callers fall back to another way."""
     monkeypatch.setattr(rewriting, "Rewriter", None)
+    monkeypatch.setattr(rewriting, "Flattener", None)
     assert written([b"{}", b"1"]) == [None, None]
+    assert flat_texts(["{}"]) == [None]
     assert written([]) == []

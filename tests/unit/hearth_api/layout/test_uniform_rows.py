@@ -17,7 +17,7 @@ from hearth_api.java import double_text
 from hearth_api.layout import as_string, join, template
 from hearth_api.layout.scalars import ScalarsOfColumn
 from hearth_api.layout.stretch import to_texts
-from hearth_api.layout.uniform_rows import Grouped, GroupedParts, Layouts, UniformRows, in_rows
+from hearth_api.layout.uniform_rows import Layouts, in_rows
 from hearth_api.schema import deep_key
 from tests.unit.hearth_api.strategy import ALIKE, SCHEMALESS
 
@@ -161,27 +161,6 @@ def test_fractions_in_groups_print_identically_everywhere(numbers: list[float]) 
 def test_ambiguously_printed_values_are_in_no_group(value: Any) -> None:
     """Nor are values without anything that could differ."""
     assert list(Layouts().groups(values_to_column(None, [value]))) == []
-
-
-def test_known_groups_are_those_of_the_very_column() -> None:
-    """They do not apply to an equal column or to a slice."""
-    column = pa.array(['{"a":1}'] * 8 + ['{"b":1}'] * 8)
-    groups = [UniformRows(np.arange(8), {"a": "known"})]
-    known = Grouped(column, groups)
-    assert known.of(column.slice(0)) == groups
-    assert known.of(pa.array(column.to_pylist())) == known.of(column.slice(1)) == known.of(column.slice(0, 8)) == ()
-
-
-def test_column_of_parts_keeps_groups_without_nulls() -> None:
-    """A null cannot be represented by a group's value."""
-    parts = GroupedParts(5)
-    one, two = UniformRows(np.array([0, 3]), "one"), UniformRows(np.array([1]), "two")
-    parts.add_alike(one, pa.array(["1", "1"]))
-    parts.add_alike(two, pa.array([None], pa.string()))
-    parts.add(np.array([2, 4]), pa.array(["3", "3"]))
-    made = parts.grouped()
-    assert made.column.to_pylist() == ["1", None, "3", "1", "3"]
-    assert made.groups == [one]
 
 
 @pytest.mark.parametrize("texts", [[None], ["", None], []])
