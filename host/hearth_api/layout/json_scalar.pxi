@@ -116,36 +116,6 @@ cdef inline int encode(int code, uint8_t *to) noexcept:
     return size
 
 
-cdef const uint8_t *past_fraction(const uint8_t *start, const uint8_t *end) noexcept:
-    """Return where a number with a point or an exponent ends; NULL if it is invalid, or Jackson may reject it."""
-    cdef const uint8_t *first = start + (start[0] == 0x2D)
-    cdef const uint8_t *at = first
-    cdef const uint8_t *part
-    while at < end and is_digit(at[0]):
-        at += 1
-    if at == first or (first[0] == 0x30 and at - first > 1):
-        return NULL
-    part = at
-    if at < end and at[0] == 0x2E:
-        at += 1
-        while at < end and is_digit(at[0]):
-            at += 1
-        if at == part + 1:
-            return NULL
-    if at < end and (at[0] | 0x20) == 0x65:
-        at += 1
-        if at < end and (at[0] == 0x2B or at[0] == 0x2D):
-            at += 1
-        part = at
-        while at < end and is_digit(at[0]):
-            at += 1
-        if not 0 < at - part <= EXPONENT_DIGITS:
-            return NULL
-    if at == part or at - start > LONGEST_NUMBER:
-        return NULL
-    return at
-
-
 cdef const uint8_t *past_name(const uint8_t *at, const uint8_t *end) noexcept:
     """Return the position of a name's closing quote, given that after its opening one; NULL if it holds an escape."""
     while at < end and at[0] != 0x22:

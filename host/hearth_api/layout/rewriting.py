@@ -25,6 +25,8 @@ except ImportError:
 
 _MOST_NAMES = 64
 _COMMA = ord(",")
+_GROWTH_OF_FLOATS, _ROOM_FOR_FLOATS = 4, 64
+"""Floats may make a column longer by a fourth and so many bytes."""
 _ROOM_FOR_PATHS = 4096
 """Bytes that the names of a column may get longer, in addition to the size of the column."""
 _BEHIND = 1 << 31
@@ -93,10 +95,12 @@ def java_lines(column: Any) -> tuple[Any, Any]:
     if write_lines is None or not len(content):
         return _nothing(count)[:2]
 
-    def write(out: int, ends: int, states: int) -> int:
-        return write_lines(address_of(content), address_of(offsets), count, out, ends, states)
+    growth = len(content) // _GROWTH_OF_FLOATS + _ROOM_FOR_FLOATS
 
-    return _written(write, count, len(content) + int(np.count_nonzero(content == _COMMA)))[:2]
+    def write(out: int, ends: int, states: int) -> int:
+        return write_lines(address_of(content), address_of(offsets), count, out, growth, ends, states)
+
+    return _written(write, count, len(content) + int(np.count_nonzero(content == _COMMA)) + growth)[:2]
 
 
 def flattened(column: Any, delimiter: str) -> tuple[Any, Any]:

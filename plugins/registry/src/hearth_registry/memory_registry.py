@@ -126,6 +126,12 @@ class MemoryRegistry(Registry):
         """Return the level, which is the same for all subjects."""
         return self.level
 
+    def delete_subject(self, subject: str) -> None:
+        """Soft-delete all versions of a subject: requests that include deleted versions still find them."""
+        with self._lock:
+            for version in self._versions(subject):
+                version.is_deleted = True
+
     def _against(self, subject: str, schema: SchemaText) -> list[str]:
         before = [each.text for each in self._subjects.get(subject, []) if not each.is_deleted]
         return self.judge(subject, schema, before) if before else []

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
+from collections.abc import Sequence
 from typing import Any
 
 import pyarrow as pa
@@ -221,7 +222,7 @@ def flat(value: dict[str, Any], delimiter: str, prefix: str = "") -> list[tuple[
     return found
 
 
-def flat_texts(texts: list[str | None], delimiter: str = ".") -> list[str | None]:
+def flat_texts(texts: Sequence[str | None], delimiter: str = ".") -> list[str | None]:
     """Return the flattened texts, with None for those that are left out."""
     column, sure = flattened(pa.array(["x", *texts], pa.string()).slice(1), delimiter)
     column.validate(full=True)
