@@ -80,7 +80,7 @@ def _end_leader(bench: Bench, side: str, end: str, spark: SparkCluster | None = 
     with _hosts(bench, side, spark) as (pipeline, hosts):
         since = time.monotonic()
         hosts[0].kill() if end == "killed" else hosts[0].stop()
-        return _pause_detector(pipeline, since, _CLUSTER_TIMEOUT)
+        return _longest_pause(pipeline, since, _CLUSTER_TIMEOUT)
 
 
 def _restart_all(bench: Bench, side: str, spark: SparkCluster) -> float:
@@ -129,7 +129,7 @@ def _kill_worker(bench: Bench, side: str) -> float:
         worker.kill()
         started = time.monotonic()
         worker.start(wait=False)
-        seconds = _pause_detector(pipeline, started)
+        seconds = _longest_pause(pipeline, started)
     pipeline.remove()
     return seconds
 
@@ -145,7 +145,7 @@ def _kill_executor(bench: Bench) -> float:
                 _wait_for(pipeline, 1)
                 time.sleep(_BEFORE)
                 os.kill(cluster.busiest_executor(), signal.SIGKILL)
-                seconds = _pause_detector(pipeline, time.monotonic())
+                seconds = _longest_pause(pipeline, time.monotonic())
     pipeline.remove()
     return seconds
 
@@ -196,7 +196,7 @@ def _wait_for(pipeline: Pipeline, number: int) -> None:
     assert eventually(lambda: pipeline.output_size() >= wanted, _TIMEOUT), f"line {number} did not arrive"
 
 
-def _pause_detector(pipeline: Pipeline, since: float, timeout: float = _TIMEOUT) -> float:
+def _longest_pause(pipeline: Pipeline, since: float, timeout: float = _TIMEOUT) -> float:
     """Return the seconds from a moment to the end of the longest time without output after it.
 
     Lines in flight from a killed process may still arrive, and its orphans may run for an instant; so the longest gap

@@ -32,7 +32,7 @@ class Parts:
     def __init__(self, hosts: list[KeptHost], spark: SparkCluster, lines: NumberedLines) -> None:
         self.hosts, self.spark, self.lines = hosts, spark, lines
 
-    def pause_detector(self, act: Callable[[], None]) -> float:
+    def pause_after(self, act: Callable[[], None]) -> float:
         """Execute an act, and return for how long no new line arrived until lines flow again."""
         arrivals = self.lines.arrivals
         arrivals.forget_gaps()
@@ -92,12 +92,12 @@ def test_lines_flow_after_masters_and_workers_are_replaced(
     """Lines flow without a master; a new one without recovery ends its applications, and the host restarts Spark."""
     kept = {**KEEPS, "spark.deploy.recoveryDirectory": str(tmp_path / "kept")} if keeps else {}
     with running(tmp_path, own_broker, 1, kept) as parts:
-        seconds = parts.pause_detector(parts.end_master)
+        seconds = parts.pause_after(parts.end_master)
         print(f"lines stood still for {seconds:.1f} s after the master was lost")
         time.sleep(20)
         assert parts.lines.flows(60), parts.description()
         print(f"and for {parts.lines.arrivals.longest_gap:.1f} s later")
-        seconds = parts.pause_detector(parts.end_worker)
+        seconds = parts.pause_after(parts.end_worker)
         print(f"lines stood still for {seconds:.1f} s after a worker was lost")
         assert parts.lines.is_complete(), parts.description()
         assert parts.lines.arrivals.faults == []
@@ -107,11 +107,11 @@ def test_a_lost_leader_is_replaced_on_the_same_cluster(tmp_path: Path, own_broke
     """After a kill or a suspension the successor does not wait for the executors of its predecessor."""
     with running(tmp_path, own_broker, 3, {}) as parts:
         first, second, third = parts.hosts
-        print(f"lines stood still for {parts.pause_detector(first.kill):.1f} s after the leading host was killed")
+        print(f"lines stood still for {parts.pause_after(first.kill):.1f} s after the leading host was killed")
         leader = next(each for each in (second, third) if leads(each))
         os.kill(leader.pid, signal.SIGSTOP)
         try:
-            seconds = parts.pause_detector(lambda: time.sleep(1))
+            seconds = parts.pause_after(lambda: time.sleep(1))
             print(f"lines stood still for {seconds:.1f} s after the leading host was stopped")
         finally:
             os.kill(leader.pid, signal.SIGCONT)
