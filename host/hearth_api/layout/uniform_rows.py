@@ -34,8 +34,6 @@ from hearth_api.layout.template import (
 
 _DEEPEST = 20
 _MOST_SKIPPED = 31
-_WORTH_IT = 4
-"""If the grouped rows times this number are fewer than all rows, searching for groups is not worthwhile."""
 
 
 @dataclass(frozen=True)
@@ -61,8 +59,9 @@ class UniformRows:
 class Layouts:
     """Finds the rows of columns with the same layout, and remembers recent layouts."""
 
-    def __init__(self) -> None:
-        """Start without layouts."""
+    def __init__(self, worth: int = 4) -> None:
+        """Start without layouts; one is worthwhile if at least one in ``worth`` rows has it."""
+        self._worth = worth
         self._known: Known[_Layout] = Known()
         self._misses = self._skipping = 0
 
@@ -83,7 +82,7 @@ class Layouts:
         if not len(content):
             return
         payloads, count = Payloads(content, offsets), 0
-        worth = max(len(texts) // _WORTH_IT, 1)
+        worth = max(len(texts) // self._worth, 1)
         for layout in self._known.tried(left, lambda: self._learned(texts, left), worth):
             fitting = _sure(layout.template, payloads.part(np.flatnonzero(left)))
             left[fitting.rows] = False

@@ -25,6 +25,7 @@ _INTEGERS: dict[Type, Any] = {
 _FLOATS: dict[Type, Any] = {Type.FLOAT32: np.float32, Type.FLOAT64: np.float64}
 _WHOLE: dict[Type, Any] = {**_INTEGERS, Type.BOOLEAN: np.bool_}
 _NUMBERS: dict[Type, Any] = {**_WHOLE, **_FLOATS}
+_INTS, _LONGS = (-(2**31), 2**31 - 1), (-(2**63), 2**63 - 1)
 _PLAIN_INTEGER = "^-?[0-9]{1,18}$"
 _MAYBE_INTEGER = r"^[+-]?[0-9\x{80}-\x{10FFFF}]+$"
 _MAYBE_FLOAT = r"^[\x00-\x20]*[+-]?[.0-9NI]"
@@ -33,9 +34,10 @@ _MAYBE_FLOAT = r"^[\x00-\x20]*[+-]?[.0-9NI]"
 
 def cast_column(column: Any, schema: Schema, target: Type) -> Any:
     """Apply `cast` to each value of a column."""
-    # An out-of-range float becomes the nearest integer in Java and is undefined in numpy.
     if (schema.type in _WHOLE and target in _NUMBERS) or (schema.type in _FLOATS and target in _FLOATS):
         return _cast_numbers(column, target)
+    if schema.type in _FLOATS and target in _WHOLE:
+        return _cast_floats(column, target)
     if target is Type.STRING and schema.type in _WHOLE and not is_logical(schema):
         return column.cast(pa.string())
     if schema.type is Type.STRING and target in _INTEGERS:
@@ -49,8 +51,8 @@ def cast_column(column: Any, schema: Schema, target: Type) -> Any:
 def cast_many(many: ScalarColumn, target: Type) -> ScalarColumn:
     """Apply `cast` to values without schema."""
     schema, column = many.column()
-    if schema.name is not None or schema.type in _FLOATS or target is Type.FLOAT32:
-        raise UnlikeError("a float without schema has another width, and a time cannot be cast")
+    if schema.name is not None or target is Type.FLOAT32:
+        raise UnlikeError("a 32-bit float without schema is printed otherwise, and a time cannot be cast")
     if target is schema.type:
         return many
     found = cast_column(column, schema, target)
@@ -63,6 +65,17 @@ def _cast_numbers(column: Any, target: Type) -> Any:
     filled = column.fill_null(False if pa.types.is_boolean(column.type) else 0)
     with np.errstate(over="ignore"):
         return pa.array(filled.to_numpy(zero_copy_only=False).astype(_NUMBERS[target]), mask=nulls)
+
+
+def _cast_floats(column: Any, target: Type) -> Any:
+    """Drop fractions: Java's integer is the nearest one of 64 bits, or of 32 bits for smaller types; NaN is 0."""
+    nulls = column.is_null().to_numpy(zero_copy_only=False) if column.null_count else None
+    values = np.nan_to_num(column.fill_null(0).to_numpy(zero_copy_only=False).astype(np.float64), nan=0.0)
+    least, most = _LONGS if target in (Type.INT64, Type.BOOLEAN) else _INTS
+    is_beyond = values >= most
+    whole = np.where(is_beyond, 0, np.maximum(values, least)).astype(np.int64)
+    whole[is_beyond] = most
+    return pa.array(whole.astype(_WHOLE[target]), mask=nulls)
 
 
 def _cast_texts(column: Any, schema: Schema, target: Type) -> Any:

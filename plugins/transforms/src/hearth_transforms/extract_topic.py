@@ -18,10 +18,10 @@ from hearth_api import (
     ValidString,
     key,
 )
-from hearth_api.batch import Batch, BatchTransformation, column_to_headers, column_to_values
+from hearth_api.batch import Batch, column_to_headers, column_to_values
 from hearth_api.java import java_class
 from hearth_transforms.json_path import JsonPath
-from hearth_transforms.plugin import KafkaPlugin
+from hearth_transforms.plugin import FieldPlugin
 from hearth_transforms.requirement import require_map, require_struct
 from hearth_transforms.route import routed
 from hearth_transforms.side import KEY, VALUE, R, Side
@@ -54,7 +54,7 @@ class ExtractTopicConfig(Settings):
     )
 
 
-class ExtractTopic(KafkaPlugin, BatchTransformation):
+class ExtractTopic(FieldPlugin):
     """Sets a record's topic to a string in its key, value or headers."""
 
     settings = ExtractTopicConfig
@@ -110,7 +110,19 @@ class ExtractSideTopic(ExtractTopic):
             if field is None:
                 return [None] * batch.num_rows
             return column_to_values(field.schema, columns.field_column(column, field, with_default=True))
+        if self._field and self._path is None and schema is None:
+            return self._in_maps(batch)
         return [self._inside(schema, value) for value in column_to_values(schema, column)]
+
+    def _in_maps(self, batch: Batch) -> list[Any]:
+        """Return the field of each map; few of them differ."""
+        from hearth_transforms.plain_column import MapUse
+
+        use = MapUse(read=[self._field])
+        (found,) = self._plain.made(self.side, batch, lambda value, _: (self._inside(None, value),), 1, use)
+        distinct = found.dictionary_encode()
+        values = [*column_to_values(None, distinct.dictionary), None]
+        return [values[place] for place in distinct.indices.fill_null(len(values) - 1).to_pylist()]
 
     def _inside(self, schema: Schema | None, value: Any) -> Any:
         if not self._field or value is None:

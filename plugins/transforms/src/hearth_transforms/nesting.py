@@ -92,6 +92,10 @@ class _Within(Alteration):
             values[field.index] = self._inner.struct(inner, updated.fields[field.index].schema, record)
         return Struct.unchecked(updated, values)
 
+    @property
+    def touched(self) -> Collection[str]:
+        return [self._name]
+
     def map(self, value: dict[str, Any], record: Any) -> dict[str, Any]:
         found = value.get(self._name)
         if found is None:
@@ -217,7 +221,7 @@ class FieldTransformation(FieldPlugin):
             batch,
             self._altered_plain,
             added,
-            lambda own: MapUse(moves=found.moves(own), touched=found.touched),
+            lambda own: MapUse(moves=found.moves(own), touched=found.touched, is_within=isinstance(found, _Within)),
         )
 
     def _added(self, batch: Batch) -> AddedColumns | None:

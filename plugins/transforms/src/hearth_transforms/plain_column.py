@@ -83,6 +83,8 @@ class MapUse:
     copy is equivalent."""
     read: Collection[str] = ()
     """The members on which its result depends, if it depends on no others."""
+    is_within: bool = False
+    """Whether it changes the value of the one touched member, and returns maps unchanged in which that is null."""
 
     @classmethod
     def reading(cls, paths: Iterable[FieldPath]) -> MapUse:
@@ -96,6 +98,8 @@ Change = Callable[[Any, Any], "tuple[Any, ...]"]
 _NOTHING = AddedColumns()
 _UNKNOWN = MapUse()
 _FIRST = np.arange(1)
+_WORTH_OF_PARTS = 64
+"""Parts are short, so that their layouts are worth a search even if few rows have each."""
 _COPYING = Rewriting(Moves(is_copied=True))
 
 
@@ -105,7 +109,7 @@ class PlainColumns:
     def __init__(self) -> None:
         """Start without layouts."""
         self._layouts = Layouts()
-        self._layouts_of_parts = Layouts()
+        self._layouts_of_parts = Layouts(_WORTH_OF_PARTS)
         self._last: tuple[Moves, Rewriting] | None = None
 
     def changed(
@@ -172,6 +176,10 @@ class PlainColumns:
         rows = np.flatnonzero(written)
         if not len(rows):
             return rows
+        done = rows[:0]
+        if use.is_within and (absent := _absent(parts, *names)).any():
+            making.keep(rows[absent], column)
+            done, rows, parts = rows[absent], rows[~absent], parts.filter(pa.array(~absent))
         inner, left = making.of_part(len(rows)), np.ones(len(rows), bool)
         are_empty = pc.equal(parts, constant("{}")).to_numpy(zero_copy_only=False)
         groups = [UniformRows(np.flatnonzero(are_empty), {})] if are_empty.any() else []
@@ -179,7 +187,8 @@ class PlainColumns:
             left[np.searchsorted(rows, inner.take(UniformRows(rows[group.rows], group.value)))] = False
         if left.any():
             inner.take_each(rows[left], to_values(parts.filter(pa.array(left))))
-        return making.put_over(column, rows, inner) if use.touched else making.put(rows, inner)
+        put = making.put_over(column, rows, inner) if use.touched else making.put(rows, inner)
+        return np.concatenate([done, put])
 
     def _rewriting(self, moves: Moves) -> Rewriting:
         """Return the cached rewriting for the moves."""
@@ -240,6 +249,10 @@ class _Making:
         """Return a new construction of ``count`` values with the same function."""
         return _Making(self._change, self._added, self._errors, count, len(self._parts))
 
+    def keep(self, rows: Any, column: Any) -> None:
+        """Take the values of some rows as they are."""
+        self._put(rows, [_rows(column, rows)])
+
     def put(self, rows: Any, other: _Making) -> Any:
         """Take the columns of another construction for some rows; return these."""
         return self._put(rows, other.columns())
@@ -271,6 +284,12 @@ class _Making:
 
     def _put_nulls(self, rows: Any) -> None:
         self._put(rows, itertools.repeat(pa.nulls(len(rows), pa.string())))
+
+
+def _absent(parts: Any, name: str) -> Any:
+    """Return a mask of the texts in which the one member is missing or null."""
+    absent = pc.is_in(parts, pa.array(["{}", f"{{{plain_to_json(name)}:null}}"]))
+    return absent.to_numpy(zero_copy_only=False)
 
 
 def _rows(column: Any, rows: Any) -> Any:
