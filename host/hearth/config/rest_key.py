@@ -99,6 +99,18 @@ class RestConfig(Settings):
         doc="Whether literal passwords in the configuration of a connector are shown as [hidden]. Submitting "
         "[hidden] keeps the stored password.",
     )
+    ui_enabled: bool = key(
+        "ui.enabled",
+        default=True,
+        importance=Importance.LOW,
+        doc="Whether the web page at /ui is served.",
+    )
+    ui_readonly: bool = key(
+        "ui.readonly",
+        default=False,
+        importance=Importance.LOW,
+        doc="Whether the web page only shows, and changes nothing. The REST API does not change.",
+    )
     topic_tracking_enable: bool = key(
         "topic.tracking.enable",
         default=True,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 from starlette.applications import Starlette
@@ -60,10 +61,12 @@ from hearth.rest.entity import (
     WORKER_CONFIGURATIONS,
     WORKER_STATUS,
 )
+from hearth.rest.event_resource import EVENTS, EventsResource
 from hearth.rest.logger_resource import SCOPE, LoggersResource
 from hearth.rest.middleware import limits, middleware, same_origin
 from hearth.rest.named_path import by_name, served
 from hearth.rest.offset_resource import OffsetsResource
+from hearth.rest.page_resource import PageResource
 from hearth.rest.plugin_resource import CONNECTORS_ONLY, VERSION, WARNINGS, ConnectorPluginsResource
 from hearth.rest.topic_resource import TopicsResource
 from hearth.rest.worker_configuration_resource import WorkerConfigurationsResource
@@ -144,12 +147,19 @@ def new_app(
     ]
     if worker.admin_listeners is None:
         endpoints += _admin(cluster.share_level)
+    events = EventsResource(herder)
+    endpoints += _events(events)
+    if worker.ui_enabled:
+        endpoints += _page(PageResource(worker))
     if cluster.forwarder is not None:
         endpoints = [cluster.forwarder.placed(each) for each in endpoints]
     endpoints += _description(endpoints, info)
     if extensions is None:
-        return _app(endpoints, middleware(worker))
-    return _app([*endpoints, *extensions.endpoints(endpoints)], middleware(worker), extensions.judge)
+        app = _app(endpoints, middleware(worker))
+    else:
+        app = _app([*endpoints, *extensions.endpoints(endpoints)], middleware(worker), extensions.judge)
+    app.state.end_streams = events.feed.end
+    return app
 
 
 def new_admin_app(worker: WorkerConfig, share_level: ShareLevel = levels.set) -> Starlette:
@@ -178,6 +188,25 @@ def _admin(share_level: ShareLevel) -> list[Endpoint]:
         Endpoint("GET", all_, resource.list, "listLoggers", {200: LOGGER_LEVELS}),
         Endpoint("GET", one, resource.level, "getLogger", {200: LOGGER_LEVEL}),
         Endpoint("PUT", one, resource.set_level, "setLevel", done, (SCOPE,), body=GIVEN_CONFIG),
+    ]
+
+
+def _events(resource: EventsResource) -> list[Endpoint]:
+    return [
+        Endpoint(
+            "GET", "/hearth/events", resource.stream, "streamStates", {200: None}, takes_json=False, makes=EVENTS,
+            is_hidden=True,
+        )
+    ]  # fmt: skip
+
+
+def _page(resource: PageResource) -> list[Endpoint]:
+    """Return the routes of the web page, whose media types are those of its files."""
+    shown = partial(Endpoint, "GET", answers={200: None}, takes_json=False, makes=None, is_hidden=True)
+    return [
+        shown("/ui", resource.index, "showPage"),
+        shown("/ui/settings.json", resource.settings, "getPageSettings"),
+        shown("/ui/{file}", resource.file, "getPageFile"),
     ]
 
 

@@ -47,6 +47,7 @@ class RestServer:
             for (is_admin, context), sockets in groups.items()
         ]
         self._listeners = listeners
+        self._end_streams: Callable[[], None] | None = getattr(getattr(app, "state", None), "end_streams", None)
         self._thread = threading.Thread(target=self._run, name="rest", daemon=True)
 
     @property
@@ -59,7 +60,9 @@ class RestServer:
         self._thread.start()
 
     def stop(self) -> None:
-        """Complete pending requests and stop; does nothing if it never started."""
+        """Complete pending requests, end streams and stop; does nothing if it never started."""
+        if self._end_streams is not None:
+            self._end_streams()
         for server, _ in self._servers:
             server.end()
         if self._thread.ident is not None:
