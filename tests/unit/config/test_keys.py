@@ -47,6 +47,8 @@ OWN: list[list[Any]] = [
     ["rest.mask.passwords", "BOOLEAN", "false", "LOW"],
     ["task.isolation", "STRING", "process", "LOW"],
     ["task.link.port", "INT", "0", "LOW"],
+    ["ui.enabled", "BOOLEAN", "true", "LOW"],
+    ["ui.readonly", "BOOLEAN", "false", "LOW"],
     ["worker.configuration.path", "STRING", None, "LOW"],
 ]
 """Worker keys that only Hearth has."""
