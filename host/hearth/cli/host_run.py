@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Sequence
+from concurrent import futures
 from typing import TYPE_CHECKING
 
 from hearth.cli.connector_file import ConnectorFile
+from hearth.foundation.service_manager import announced
 from hearth_api import ConfigError, ConnectError
 
 if TYPE_CHECKING:
     from hearth.cli.host import Host
+
+ALIVE_SECONDS = 10.0
+"""Time limit of a check for systemd's watchdog."""
 
 
 def run_host(host: Host, files: Sequence[ConnectorFile] = ()) -> None:
@@ -20,10 +25,18 @@ def run_host(host: Host, files: Sequence[ConnectorFile] = ()) -> None:
         for file in files:
             create(host, file)
         host.health.ready.set_result(None)
-        with contextlib.suppress(KeyboardInterrupt):
+        with announced(lambda: _is_alive(host)), contextlib.suppress(KeyboardInterrupt):
             host.wait()
     finally:
         host.stop()
+
+
+def _is_alive(host: Host) -> bool:
+    try:
+        host.herder.liveness.take().result(ALIVE_SECONDS)
+    except futures.TimeoutError:
+        return False
+    return True
 
 
 def create(host: Host, file: ConnectorFile) -> None:

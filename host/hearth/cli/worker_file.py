@@ -55,18 +55,25 @@ class Mode(Generic[C]):
 
 
 def read_worker(path: Path, mode: Mode[C]) -> C:
-    """Return a worker's settings; warns of keys without effect and raises ConfigError for wrong ones."""
-    props = load(path)
+    """Return the settings of a worker's file; warns of keys without effect and raises ConfigError for wrong ones."""
+    return checked_worker(str(path), load(path), mode, "correct that key in the file")
+
+
+def checked_worker(place: str, props: Mapping[str, str], mode: Mode[C], naming: str = "correct that key") -> C:
+    """Return a worker's settings; ``place`` names where they are given, in warnings and errors.
+
+    ``naming`` is the hint where nothing better is known.
+    """
     settings = Resolved(props, props)
     try:
         settings = _looked_up(props, mode.log)
         config = mode.config(settings.config)
         warnings = _warnings(config, mode)
     except ConfigError as error:
-        hint = error.hint or _hint(props, mode)
-        raise ConfigError(settings.hidden(f"{path}: {error}"), code=error.code, hint=hint) from error
+        hint = error.hint or _hint(props, mode) or naming
+        raise ConfigError(settings.hidden(f"{place}: {error}"), code=error.code, hint=hint) from error
     for warning in warnings:
-        mode.log.warning("%s: %s", path, warning)
+        mode.log.warning("%s: %s", place, warning)
     withheld = withheld_credentials(os.environ)
     if config.plugin_environment is None and withheld:
         mode.log.info(
@@ -76,13 +83,13 @@ def read_worker(path: Path, mode: Mode[C]) -> C:
 
 
 def _hint(props: Mapping[str, str], mode: Mode[C]) -> str:
-    """Return a hint for a worker's file that lacks a key or has a wrong value."""
+    """Return a hint for settings that lack a key or have a wrong value, empty if there is none."""
     known = mode.config.definition().names
     if any(key.startswith(mode.foreign) for key in props):
         return mode.hint
     unknown = (key for key in mode.config.unknown_among(props) if key not in RULES["admin"])
     slips = [(key, did_you_mean(key, known)) for key in unknown]
-    return "; ".join(f"unknown key {key!r}{near}" for key, near in slips if near) or "correct that key in the file"
+    return "; ".join(f"unknown key {key!r}{near}" for key, near in slips if near)
 
 
 def _looked_up(props: Mapping[str, str], log: logging.Logger) -> Resolved:

@@ -18,9 +18,13 @@ class HealthCheck:
     so it is not checked.
     """
 
-    def __init__(self, queues: Queues, steps: Mapping[str, Callable[[], object]]) -> None:
-        """``steps`` are the checks, keyed by the worker activity to report, such as "reading statuses"."""
+    def __init__(self, queues: Queues, steps: Mapping[str, Callable[[], object]], name: str = "health") -> None:
+        """``steps`` are the checks, keyed by the worker activity to report, such as "reading statuses".
+
+        Checks with different names do not wait for each other.
+        """
         self._queues = queues
+        self._name = name
         self._steps = dict(steps)
         self._lock = threading.Lock()
         self._turn: Future[None] | None = None
@@ -34,7 +38,7 @@ class HealthCheck:
         """Return a future that completes when the herder responds; concurrent callers share one check."""
         with self._lock:
             if self._turn is None or self._turn.done():
-                self._turn = self._queues.submit(("health",), self._take)
+                self._turn = self._queues.submit((self._name,), self._take)
             return self._turn
 
     def summarize(self) -> str | None:

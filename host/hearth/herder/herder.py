@@ -75,14 +75,15 @@ class Herder:
         self._validator = validator
         self._queues = queues or Queues()
         self.reconciler = Reconciler(leader_services, self._queues)
-        self.health = HealthCheck(
-            self._queues,
-            {
-                "reading configurations": self._configs.snapshot,
-                "reading statuses": lambda: leader_services.board.store.tasks(""),
-                "looking at what runs": self.reconciler.running,
-            },
-        )
+        steps = {
+            "reading configurations": self._configs.snapshot,
+            "reading statuses": lambda: leader_services.board.store.tasks(""),
+            "looking at what runs": self.reconciler.running,
+        }
+        self.health = HealthCheck(self._queues, steps)
+        """Whether requests can be handled now."""
+        self.liveness = HealthCheck(self._queues, steps, "liveness")
+        """Whether the herder works at all, also while Kafka is away."""
 
     @cached_property
     def offsets(self) -> ConnectorOffsets:

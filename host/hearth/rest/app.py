@@ -82,6 +82,7 @@ ShareLevel = Callable[[str, str], object]
 
 HEALTHY = "Worker has completed startup and is ready to handle requests."
 HTML = "text/html"
+ALIVE = "Worker is alive."
 STARTING = "Worker is still starting up."
 UNHEALTHY = "Worker was unable to handle this request and may be unable to handle other requests."
 HEALTH_SECONDS = 10.0
@@ -134,7 +135,7 @@ def new_app(
     """Return the application over a herder."""
     answer_timeout = answer_timeout or AnswerTimeout()
     endpoints = [
-        *_general(info, health, herder.health),
+        *_general(info, health, herder.health, herder.liveness),
         *_connectors(ConnectorsResource(herder, answer_timeout, cluster.signatures)),
         *_offsets(OffsetsResource(herder, answer_timeout)),
         *_topics(TopicsResource(herder, worker, answer_timeout)),
@@ -233,7 +234,7 @@ def _description(endpoints: Sequence[Endpoint], info: ServerInfo) -> list[Endpoi
     ]
 
 
-def _general(info: ServerInfo, health: Health, check: HealthCheck) -> list[Endpoint]:
+def _general(info: ServerInfo, health: Health, check: HealthCheck, liveness: HealthCheck) -> list[Endpoint]:
     async def root(request: Request) -> Response:
         """Show the version of this worker and the Kafka cluster it uses."""
         shown = {"version": info.version, "commit": info.commit, "kafka_cluster_id": info.kafka_cluster_id}
@@ -250,10 +251,20 @@ def _general(info: ServerInfo, health: Health, check: HealthCheck) -> list[Endpo
             return JsonAnswer({"status": kind, "message": f"{message} {details}" if details else message}, status)
         return JsonAnswer({"status": "healthy", "message": HEALTHY})
 
+    async def live(request: Request) -> Response:
+        """Show whether this worker works at all, also while it starts or Kafka is away: if not, restart it."""
+        try:
+            await health.answer_timeout.wait(liveness.take())
+        except TimedOut:
+            return JsonAnswer({"status": "unhealthy", "message": UNHEALTHY}, 500)
+        return JsonAnswer({"status": "healthy", "message": ALIVE})
+
     statuses = dict.fromkeys((200, 500, 503), WORKER_STATUS)
+    lives = dict.fromkeys((200, 500), WORKER_STATUS)
     return [
         Endpoint("GET", "/", root, "serverInfo", {200: SERVER_INFO}, takes_json=False),
         Endpoint("GET", "/health", state, "healthCheck", statuses, takes_json=False),
+        Endpoint("GET", "/health/live", live, "liveness", lives, takes_json=False),
     ]
 
 

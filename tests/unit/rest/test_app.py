@@ -35,6 +35,15 @@ class TestGeneral:
         answer = client.call("GET", "/health")
         assert (answer.status, answer.text) == (503, '{"status":"starting","message":"Worker is still starting up."}')
 
+    def test_a_worker_that_starts_is_alive(self, client: Client) -> None:
+        """So is one that waits for Kafka, while readiness fails; one whose herder hangs is not."""
+        client.health.ready, client.health.answer_timeout = Future(), AnswerTimeout(0.5)
+        client.bench.herder.health.begin_with("waiting for Kafka", threading.Event().wait)
+        answer = client.call("GET", "/health/live")
+        assert (answer.status, answer.json) == (200, {"status": "healthy", "message": "Worker is alive."})
+        with client.bench.herder.reconciler._lock:
+            assert client.call("GET", "/health/live").status == 500
+
     def test_a_health_check_during_startup_waits(self, client: Client) -> None:
         """As long as in Java's worker, so that a short startup counts as healthy."""
         client.health.ready = Future()

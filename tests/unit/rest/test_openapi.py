@@ -26,7 +26,8 @@ BY_NAME = {
 """Those of one connector, which are there again with its name as a parameter."""
 OWN = {
     "createWorkerConfiguration", "deleteWorkerConfiguration", "getWorkerConfiguration", "listWorkerConfigurations",
-    "installBundle", "listBundles", "removeBundle", "rollBackBundle", *(f"{each}ByName" for each in BY_NAME),
+    "installBundle", "listBundles", "liveness", "removeBundle", "rollBackBundle",
+    *(f"{each}ByName" for each in BY_NAME),
 }  # fmt: skip
 
 
