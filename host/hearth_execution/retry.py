@@ -23,7 +23,7 @@ class Retry:
     The delays are Kafka Connect's: 300 ms, doubled each time; a random part of ``delay_max_ms`` once they exceed it;
     never past ``timeout_ms`` after the first attempt (0 = no retry, -1 = forever). Setting ``stopping`` ends a wait
     and fails the operation. With ``is_strict`` nothing is tolerated, and records after the first failure do not
-    matter.
+    matter. ``on_retry`` is called before each further attempt, on the thread of the operation.
     """
 
     timeout_ms: int
@@ -31,6 +31,7 @@ class Retry:
     stopping: threading.Event = field(default_factory=threading.Event)
     clock: Callable[[], float] = time.monotonic
     is_strict: bool = False
+    on_retry: Callable[[], None] = lambda: None
 
     def run(self, operation: Callable[[], T]) -> T:
         """Call ``operation`` until it returns, raises an error that is not retriable, or times out."""
@@ -48,7 +49,10 @@ class Retry:
         """Wait before the next attempt, and return whether to make it; ``attempt`` counts from 0."""
         deadline = started + self.timeout_ms / 1000
         wait = self._wait_ms(attempt, deadline) if is_retriable(error) else None
-        return wait is not None and not self.stopping.wait(wait / 1000)
+        if wait is None or self.stopping.wait(wait / 1000):
+            return False
+        self.on_retry()
+        return True
 
     def _wait_ms(self, attempt: int, deadline: float) -> float | None:
         delay: float = FIRST_DELAY_MS * 2 ** min(attempt, 60)

@@ -205,16 +205,17 @@ class Channel:
         members, batches = encoded(notice)
         self.send({**_head(notice, tenant), "args": members}, batches)
 
-    def remind(self, notice: Notice) -> None:
-        """Send a notice only if that does not block.
+    def remind(self, notice: Notice) -> bool:
+        """Send a notice only if that does not block; return whether it was sent.
 
         It is dropped while another thread writes, and if the other side does not read.
         """
         if not self._write_lock.acquire(blocking=False):
-            return
+            return False
         try:
-            if _has_room(self._socket):
+            if has_room := _has_room(self._socket):
                 write_frame(self._socket, {**_head(notice, 0), "args": encoded(notice)[0]})
+            return has_room
         except OSError as error:
             raise _gone(error) from error
         finally:

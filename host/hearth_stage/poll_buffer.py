@@ -17,6 +17,7 @@ from typing import cast
 from hearth_api import SourceRecord
 from hearth_stage.channel import ChannelClosed
 from hearth_stage.kept_poll import KeptPoll
+from hearth_stage.poll_times import NO_POLLS
 from hearth_stage.task_call import HandOver, Polled
 
 AHEAD_BYTES = 2 << 20
@@ -54,6 +55,7 @@ class PollBuffer:
         """Bytes of each hand-over that the runtime has not processed yet."""
         self._waiting: list[Polled | KeptPoll] = []
         self._rows = self._bytes = 0
+        self._times = NO_POLLS
         self._due = 0.0
         self._failure: Exception | None = None
         """The reported error: nothing is sent after it."""
@@ -81,12 +83,17 @@ class PollBuffer:
         """Return whether that many additional rows would be buffered now."""
         return self._rows + rows < FULL_ROWS and self._credit > 1 and self._clock() < self._due
 
-    def add(self, polled: Sequence[Polled | KeptPoll], *, at_once: bool) -> None:
-        """Add the result of a poll, and send it now or with the next ones; raises an error that was reported."""
+    def add(self, polled: Sequence[Polled | KeptPoll], *, at_once: bool, seconds: float = 0.0) -> None:
+        """Add the result of a poll that took so long; send it now or with the next ones.
+
+        Raises an error that was reported.
+        """
+        rows = sum(each.num_rows for each in polled)
         with self._lock:
             self._verify()
             self._waiting += polled
-            self._rows += sum(each.num_rows for each in polled)
+            self._rows += rows
+            self._times = self._times.add(rows, seconds)
             self._bytes += sum(each.memory for each in polled)
             if at_once or self._bytes >= FULL_BYTES or not self.may_wait():
                 self._go()
@@ -127,7 +134,8 @@ class PollBuffer:
             self._credit -= 1
             self._ahead.append(sum(each.size for each in polled))
             self._due = self._clock() + APART_SECONDS
-            self._send(HandOver.of(polled))
+            times, self._times = self._times, NO_POLLS
+            self._send(HandOver.of(polled, times))
         if failure is not None:
             raise failure
 

@@ -226,7 +226,7 @@ class StageSink:
         A plugin's call timeout is meant for one put, and a stop should wait for no more than one slow put.
         """
         rows = ConsumedRecords(consumed) if (consumed := call.split[1]) else None
-        began, seconds, taken = time.perf_counter(), 0.0, 0
+        began, seconds, longest, taken = time.perf_counter(), 0.0, 0.0, 0
         failures: list[Failure] = []
         for batches in call.puts():
             if taken and (self._notices.sent_count != call.heard or seconds > MOST_SECONDS):
@@ -236,13 +236,14 @@ class StageSink:
             except Exception as error:
                 if not taken:
                     raise
-                return PutDone(taken, failures, error=ErrorInfo.of(error))
-            seconds = time.perf_counter() - began
+                return PutDone(taken, failures, error=ErrorInfo.of(error), seconds=seconds, longest=longest)
+            before, seconds = seconds, time.perf_counter() - began
+            longest = max(longest, seconds - before)
             failures += failed
             if failed and not self._tolerant:
                 break
             taken += 1
-        return PutDone(taken, failures, seconds=seconds)
+        return PutDone(taken, failures, seconds=seconds, longest=longest)
 
     def skip_puts(self) -> None:
         """Skip the puts that were sent ahead and have not started; may be called from any thread."""

@@ -143,6 +143,8 @@ class StageSource:
         """Whether values of polled records are not needed: steps get the records themselves."""
         self._drops_positions = False
         self._idle_time = _IdleTime()
+        self._poll_seconds = 0.0
+        """How long the last poll took."""
         self._numbers = itertools.count()
         self._pending: dict[int, SourceRecord] = {}
 
@@ -251,14 +253,16 @@ class StageSource:
     def _hand_over(self, polled: Sequence[Polled | KeptPoll]) -> None:
         if polled:
             self._idle_time.reset()
-            self._poll_buffer.add(polled, at_once=not self._joins_polls)
+            self._poll_buffer.add(polled, at_once=not self._joins_polls, seconds=self._poll_seconds)
+            self._poll_seconds = 0.0  # a transaction may cut a poll
         else:
             self._poll_buffer.flush()
 
     def _poll(self) -> Iterator[tuple[Sequence[Polled | KeptPoll], bool | None]]:
         """Yield polled records, and whether the transaction after them aborts; ``None`` if it continues."""
-        task, asked = self._started(), self._transactions
+        task, asked, began = self._started(), self._transactions, time.perf_counter()
         polled = task.poll_batch() if isinstance(task, BatchSourceTask) else NotImplemented
+        self._poll_seconds = time.perf_counter() - began
         if polled is not NotImplemented:
             batches = polled or []
             if self._wants_records:
@@ -267,6 +271,7 @@ class StageSource:
             yield stepped, None if asked is None else asked.of_batch()
             return
         records = _verified(task.poll() or [])
+        self._poll_seconds = time.perf_counter() - began
         if self._wants_records:
             self._remember(records)
         if (kept := self._kept(records)) is not None:

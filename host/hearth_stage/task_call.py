@@ -15,6 +15,7 @@ from hearth_execution.order import are_numbered_together, count_rows, is_numbere
 from hearth_execution.transformation import Outcome, Step
 from hearth_stage.call import Call, Notice, operations
 from hearth_stage.form import Form, form_of
+from hearth_stage.poll_times import NO_POLLS, PollTimes
 
 # Sources ------------------------------------------------------------------------------------------------------
 
@@ -163,9 +164,10 @@ class HandOver(Notice, op="source.batches"):
 
     groups: list[Group]
     batches: list[Batch]
+    times: PollTimes = NO_POLLS
 
     @classmethod
-    def of(cls, polled: Sequence[Polled]) -> HandOver:
+    def of(cls, polled: Sequence[Polled], times: PollTimes = NO_POLLS) -> HandOver:
         """Return the hand-over of polls, in order."""
         groups: list[Group] = []
         batches: list[Batch] = []
@@ -177,7 +179,7 @@ class HandOver(Notice, op="source.batches"):
             made = None if each.outcome is None else each.outcome.batches
             groups.append(Group(len(origins), None if made is None else len(made), each.failures, is_packed))
             batches += [*origins, *(made or ())]
-        return cls(groups, batches)
+        return cls(groups, batches, times)
 
     def polled(self) -> Iterator[Polled]:
         """Yield the polls; raises ``ValueError`` if a batch is missing."""
@@ -278,13 +280,15 @@ class PutDone:
 
     ``failures`` are rows that failed in the stage's own steps: they were left out of their puts if that is tolerated,
     otherwise their put was not made. ``error`` is what the next put raised; the first put's error is raised by the
-    call itself. Puts after a failed one are skipped. ``seconds`` is the duration of the puts that were started.
+    call itself. Puts after a failed one are skipped. ``seconds`` is the duration of the puts that were started,
+    ``longest`` that of one of them.
     """
 
     taken: int = 1
     failures: list[Failure] = field(default_factory=list)
     error: ErrorInfo | None = None
     seconds: float = 0.0
+    longest: float = 0.0
 
     @property
     def begun(self) -> int:

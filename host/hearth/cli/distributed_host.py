@@ -6,6 +6,7 @@ import ssl
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 from confluent_kafka import KafkaException
 
@@ -19,6 +20,7 @@ from hearth.herder.leader_watch import LeaderWatch, connect
 from hearth.herder.leadership import Leadership
 from hearth.kafka.client import internal_config
 from hearth.kafka.host_group import HostGroup
+from hearth.metric.sensor import ADMIN, CONNECT
 from hearth.rest.forward import ClusterView, Forwarder
 from hearth.rest.listener import Listener, advertised_url
 from hearth.rest.request_signature import SignatureCheck
@@ -79,9 +81,16 @@ class DistributedHost(Host):
             "session.timeout.ms": worker.session_timeout_ms,
             "heartbeat.interval.ms": min(worker.heartbeat_interval_ms, LONGEST_HEARTBEAT_MS),
         }
+        consumer, admin = (
+            dict[str, Any](internal_config(kind, worker.originals, client).config) for kind in ("consumer", "admin")
+        )
+        clients = self.metrics.clients
+        for domain, config in ((CONNECT, consumer), (ADMIN, admin)):
+            clients[domain] = used = self.metrics.client(logs_in="SASL" in config.get("security.protocol", ""))
+            config |= {"stats_cb": used.take, "statistics.interval.ms": str(worker.metrics_sample_window_ms)}
         return HostGroup(
-            internal_config("consumer", worker.originals, client).config | timeouts,
-            internal_config("admin", worker.originals, client).config,
+            consumer | timeouts,
+            admin,
             worker.group_id,
             worker.config_topic,
             url,
@@ -111,8 +120,13 @@ class DistributedHost(Host):
         self._leader_services = leader_services
         reconciler, launcher, application = self.herder.reconciler, self._launcher, self._application
         rotation = KeyRotation(self._cluster.inter_worker_key_ttl_ms / 1000, self._exchange_key)
+        changes = leader_services.metrics.leader_changes
 
         def lead(term: int) -> None:
+            with changes.under_way(term):
+                begin_term(term)
+
+        def begin_term(term: int) -> None:
             # Java's workers use their group's generation, and the status with the higher generation wins.
             leader_services.board.generation = max(term, self._topics.statuses.next_generation) & INT_MAX
             if not is_local(application.settings):
@@ -121,6 +135,10 @@ class DistributedHost(Host):
             reconciler.lead(term)
 
         def follow() -> None:
+            with changes.under_way():
+                end_term()
+
+        def end_term() -> None:
             rotation.end()
             if not is_local(application.settings):
                 application.begin_stop()  # frees its cores for the next leader, even if its master has lost it
@@ -137,7 +155,8 @@ class DistributedHost(Host):
 
         self.herder.health.begin_with("ensuring membership in the cluster", self._group.ensure_membership)
         self._leadership = Leadership(self._topics, lead, follow)
-        self._leader_watch = LeaderWatch(self._group)
+        self._leader_watch = watch = LeaderWatch(self._group)
+        leader_services.metrics.leader = lambda: watch.leader
         # Run from the last to the first: tasks here end, then another host may lead, and only then this one leaves.
         self._stops += [self._group.leave, self._leader_watch.close, self._leave]
         self._leadership.start()

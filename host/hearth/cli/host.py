@@ -37,6 +37,8 @@ from hearth.herder.validation.override import new_policy
 from hearth.herder.worker_choice import GovernedVariables, find_converters, find_token_providers
 from hearth.isolation.environment_store import user_environments
 from hearth.kafka.token import desk
+from hearth.metric.sample_window import SampleWindows
+from hearth.metric.worker_metric import WorkerMetrics
 from hearth.rest.app import ClusterAccess, Health, ServerInfo, new_admin_app, new_app
 from hearth.rest.listener import Listener, open_listeners, worker_id
 from hearth.rest.server import RestServer
@@ -108,6 +110,7 @@ class Host(ABC):
         self._preparing = launcher
         self._stops: list[Callable[[], None]] = []
         self.health = Health()
+        self.metrics = WorkerMetrics(SampleWindows.of(worker.metrics_num_samples, worker.metrics_sample_window_ms))
         self.cluster_id: str
         self.herder: Herder
 
@@ -163,6 +166,7 @@ class Host(ABC):
             link=link,
             graceful_seconds=worker.task_shutdown_graceful_timeout_ms / 1000,
             variables=variables,
+            metrics=self.metrics,
         )
         self.herder = Herder(leader_services, ConnectorValidator(directory, worker, pool, policy, variables))
         launcher.attend(self.herder.reconciler.move, link.executor_usage)

@@ -82,6 +82,14 @@ class WorkerConfig(RestConfig, ServerTlsConfig, TaskRestartConfig, PluginConfig,
         importance=Importance.LOW,
         doc="The number of samples of a metric.",
     )
+    metrics_names: list[str] = key(
+        "metrics.names",
+        default=["reporter"],
+        check=ValidList("reporter", "strimzi", "confluent", "debezium"),
+        importance=Importance.LOW,
+        doc="Whose names the metrics of GET /metrics have: reporter (Strimzi's Metrics Reporter), and those that the "
+        "dashboards of strimzi, confluent and debezium query; a request may choose others.",
+    )
     metrics_recording_level: str = key(
         "metrics.recording.level",
         default="INFO",

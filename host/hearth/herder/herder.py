@@ -17,6 +17,7 @@ from hearth.foundation.log_context import about, label_of
 from hearth.herder.fencing import fence_earlier_tasks
 from hearth.herder.health_check import HealthCheck
 from hearth.herder.leader_services import LeaderServices
+from hearth.herder.metric_collector import MetricCollector
 from hearth.herder.password_mask import PasswordMask
 from hearth.herder.queue import Queues, done, then
 from hearth.herder.reconciler import Reconciler
@@ -75,6 +76,7 @@ class Herder:
         self._validator = validator
         self._queues = queues or Queues()
         self.reconciler = Reconciler(leader_services, self._queues)
+        self.metrics = MetricCollector(leader_services, self.reconciler)
         steps = {
             "reading configurations": self._configs.snapshot,
             "reading statuses": lambda: leader_services.board.store.tasks(""),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from hearth.config import ConnectorConfig
@@ -13,7 +13,7 @@ from hearth.foundation.log_context import about, label_of
 from hearth.herder.plugin.staged_connector import StagedConnector
 from hearth.herder.status import StatusBoard
 from hearth.storage import OffsetStore, State, TargetState
-from hearth_api import ConnectError
+from hearth_api import ConfigError, ConnectError
 from hearth_execution.failure import summary_of
 
 log = logging.getLogger(__name__)
@@ -23,6 +23,14 @@ STATE_OF_TARGET = {
     TargetState.PAUSED: State.PAUSED,
     TargetState.STOPPED: State.STOPPED,
 }
+
+
+def refuse_nulls(config: Mapping[str, str | None]) -> None:
+    """Raise ConfigError for a null value: as in Kafka Connect, null passes validation for a declared key."""
+    for key, value in config.items():
+        if value is None:
+            reason = f"Non-string value found in original settings for key {key}: null"
+            raise ConfigError(reason, code="config.null", hint="give the key a value or remove it")
 
 
 class TransitionFailed(ConnectError):

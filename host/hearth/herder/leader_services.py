@@ -13,6 +13,7 @@ from hearth.herder.status import StatusBoard
 from hearth.herder.task import CommandLine
 from hearth.herder.task_restart import RestartTimer, run_later
 from hearth.herder.worker_choice import UnusableConfiguration
+from hearth.metric.worker_metric import WorkerMetrics
 from hearth.runtime.launcher import Launcher
 from hearth.storage import ConfigStore, ConfiguredConnector, OffsetStore
 from hearth_api import ConnectError
@@ -35,6 +36,7 @@ class LeaderServices:
     run_later: Callable[[float, Callable[[], None]], RestartTimer] = run_later
     """Schedules a callback after a delay in seconds."""
     variables: Variables = field(default_factory=Variables)
+    metrics: WorkerMetrics = field(default_factory=WorkerMetrics)
 
     def resolve(self, entry: ConfiguredConnector) -> Resolved:
         """Return the configuration of a connector with its variables resolved."""

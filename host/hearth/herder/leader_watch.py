@@ -52,6 +52,8 @@ class LeaderWatch:
         self._again = threading.Event()
         self._closed = threading.Event()
         self._connection: socket.socket | None = None
+        self.leader: str | None = None
+        """The URL of the leader that was found last, as long as it leads."""
         self._reached: str | None = None
         self._reported: set[str] = set()
         self._thread = threading.Thread(target=self._work, name="leader-watch", daemon=True)
@@ -83,6 +85,7 @@ class LeaderWatch:
                 log.debug("the leader is not known: %s", error)
                 hosts = []
             leader = next((each for each in hosts if each.leads), None)
+            self.leader = None if leader is None else leader.url
             if leader is None:
                 self._again.wait(self._look)
             elif self._group.is_own(leader):

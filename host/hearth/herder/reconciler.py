@@ -54,6 +54,11 @@ class Reconciler(ConfigListener):
         with self._lock:
             return list(self._supervisors)
 
+    def supervisors(self) -> list[Supervisor]:
+        """Return the supervisors of all connectors that this host runs."""
+        with self._lock:
+            return [] if self._generations is None else [self._supervisors[name] for name in sorted(self._supervisors)]
+
     def lead(self, term: int) -> None:
         """Start running what the store describes.
 

@@ -12,10 +12,10 @@ from functools import partial
 
 from hearth.config.connector_key import NAME, RELOAD_ACTION, RESTART
 from hearth.config.variable import Resolved, asked_once
-from hearth.discovery import PluginType
+from hearth.discovery import Plugin, PluginType
 from hearth.foundation.log_context import about, label_of
 from hearth.herder.fencing import fence_earlier_tasks
-from hearth.herder.instance import ConnectorRun, TransitionFailed
+from hearth.herder.instance import ConnectorRun, TransitionFailed, refuse_nulls
 from hearth.herder.leader_services import LeaderServices
 from hearth.herder.plugin.staged_connector import StagedConnector
 from hearth.herder.sharing_history import SharingHistory
@@ -24,7 +24,7 @@ from hearth.herder.task_link import TaskEvent
 from hearth.herder.task_restart import RestartTimer, TaskRestarts
 from hearth.runtime.plan import TaskPlan
 from hearth.storage import ConfiguredConnector, RestartRequest, State, TargetState
-from hearth_api import ConfigError, ConnectError, NotFoundError
+from hearth_api import ConnectError, NotFoundError
 from hearth_execution.failure import summary_of
 
 log = logging.getLogger(__name__)
@@ -63,7 +63,7 @@ class Supervisor:
         self.name = name
         self._services = leader_services
         self._run_services = RunServices(
-            leader_services.launcher, leader_services.link, leader_services.board, generations
+            leader_services.launcher, leader_services.link, leader_services.board, generations, leader_services.metrics
         )
         self._later = later
         self._revision: int | None = None
@@ -150,6 +150,8 @@ class Supervisor:
             task = self._tasks.get(event.task)
         if task is None:
             return
+        if event.counts:
+            task.on_counts(event.generation, event.counts)
         if event.kind == "lost":
             task.on_lost_link(event.generation)
         elif event.kind == "topics":
@@ -166,9 +168,22 @@ class Supervisor:
                 run.shut_down()
                 if is_restart:
                     self._services.board.connector(self.name, State.RESTARTING)
-            self._start_instance(entry)
+            with self._services.metrics.connector_starts.counted():
+                self._start_instance(entry)
         elif run is not None and run.target is not entry.target:
             run.transition(entry.target)
+
+    @property
+    def tasks(self) -> list[SupervisedTask]:
+        """Return the tasks, by number."""
+        with self._lock:
+            return [self._tasks[number] for number in sorted(self._tasks)]
+
+    @property
+    def plugin(self) -> Plugin | None:
+        """Return the connector's class as it runs, None if it could not be found."""
+        run = self._run
+        return None if run is None else run.plugin
 
     def _start_instance(self, entry: ConfiguredConnector) -> None:
         if entry.revision != self._revision:
@@ -197,7 +212,7 @@ class Supervisor:
                 )
             self._run = run
         self._reload_after(settings)
-        run.refuse_unless(lambda: _refuse_nulls(settings.config))
+        run.refuse_unless(lambda: refuse_nulls(settings.config))
         if plugin.type is PluginType.SOURCE:
             run.refuse_unless(lambda: self._services.planner.topics_of(settings.config))
         run.transition(entry.target)
@@ -309,6 +324,7 @@ class Supervisor:
             trace = settings.hidden(summary_of(error))
             log.error("no task was started; all are FAILED:\n%s", trace)
             for number in numbers:
+                self._services.metrics.task_starts.ended(is_success=False)
                 self._report(number, State.FAILED, trace, is_versioned=False)
             return False
         self._reload_after(settings)
@@ -372,14 +388,6 @@ class Supervisor:
         if not self._is_over:
             version = run.version if run and is_versioned else None
             self._services.board.task(self.name, task, state, trace, version)
-
-
-def _refuse_nulls(config: Mapping[str, str | None]) -> None:
-    """Raise ConfigError for a null value: as in Kafka Connect, null passes validation for a declared key."""
-    for key, value in config.items():
-        if value is None:
-            reason = f"Non-string value found in original settings for key {key}: null"
-            raise ConfigError(reason, code="config.null", hint="give the key a value or remove it")
 
 
 def _code_of(plan: TaskPlan) -> list[tuple[str, str, str | None]]:

@@ -7,7 +7,7 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Protocol
 
 from hearth.config.variable import Resolved
@@ -16,6 +16,9 @@ from hearth.herder.sharing_history import SharingHistory
 from hearth.herder.status import StatusBoard
 from hearth.link.admission import LinkAddress
 from hearth.link.heartbeat import FENCED_SECONDS
+from hearth.link.task_counts import CHANGES
+from hearth.metric.task_sensor import MeasuredTask
+from hearth.metric.worker_metric import WorkerMetrics
 from hearth.runtime.launcher import Launcher, TaskEnd, TaskLaunch
 from hearth.runtime.plan import TaskPlan
 from hearth.storage import State
@@ -62,7 +65,7 @@ class CommandLine(Protocol):
 
 @dataclass(frozen=True)
 class RunServices:
-    """The services that start the runs of tasks, command them and record their states.
+    """The services that start the runs of tasks, command them, record their states and measure them.
 
     Each run takes the next of ``generations``.
     """
@@ -71,6 +74,7 @@ class RunServices:
     link: CommandLine
     board: StatusBoard
     generations: Iterator[int]
+    metrics: WorkerMetrics = field(default_factory=WorkerMetrics)
 
 
 class SupervisedTask:
@@ -101,6 +105,9 @@ class SupervisedTask:
         self._version = version
         self._launcher, self._link, self._board = services.launcher, services.link, services.board
         self._generations = services.generations
+        self._starts = services.metrics.task_starts
+        self._metrics = services.metrics.task()
+        self.measured = MeasuredTask(plan, self._metrics)
         self._on_state = on_state
         self._sharing_history = sharing_history or SharingHistory(whose="the task")
         self._clock = clock
@@ -109,6 +116,7 @@ class SupervisedTask:
         self._generation = -1
         self._is_paused = False
         self._is_stopping = False
+        self._is_starting = False
         self._is_moving = False
         self._has_failed = False
         self._launched_at = 0.0
@@ -190,10 +198,16 @@ class SupervisedTask:
                 return  # a failure during a requested move is not the task's failure: another run follows
             self._launcher.has_begun(self.plan.connector, self.number)
             self._has_failed = state is State.FAILED
+            self._end_start(is_success=not self._has_failed)
             self._report(state, trace)
             if state in (State.RUNNING, State.PAUSED) and (state is State.PAUSED) is not self._is_paused:
                 # The command was sent before the run could receive it.
                 self._notify()
+
+    def on_counts(self, generation: int, counts: CHANGES) -> None:
+        """Add what the current run has counted."""
+        if generation == self._generation:
+            self._metrics.take(counts)
 
     def on_topics(self, generation: int, topics: Iterable[str]) -> None:
         """Record the topics that the current run uses, also while it drains."""
@@ -220,6 +234,7 @@ class SupervisedTask:
             if self._is_moving:
                 self._launch()
                 return
+            self._end_start(is_success=False)
             if end.loss is not None and end.loss.was_shared:
                 with self._about():
                     self._sharing_history.lost(is_known=end.loss.is_suspect)
@@ -245,6 +260,8 @@ class SupervisedTask:
         """Launch a run; its status shows why the previous one was lost."""
         self._generation = next(self._generations)
         self._has_failed = self._is_moving = False
+        self._is_starting = True
+        self._metrics.begin_run()
         self._launched_at = self._clock()
         self._report(State.UNASSIGNED, loss)
         address = self._link.expect(self.plan, self._generation, self._is_paused, self.settings.hidden)
@@ -260,10 +277,17 @@ class SupervisedTask:
             log.error("the task is FAILED: %s", self.settings.hidden(text))
         self._report(State.FAILED, text)
 
+    def _end_start(self, *, is_success: bool) -> None:
+        """Count the end of a run's start, once."""
+        if self._is_starting:
+            self._is_starting = False
+            self._starts.ended(is_success=is_success)
+
     def _about(self) -> AbstractContextManager[None]:
         return about(label_of(self.plan.connector, self.number))
 
     def _report(self, state: State, trace: str | None = None) -> None:
         shown = trace and self.settings.hidden(trace)
+        self._metrics.enter(state)
         self._board.task(self.plan.connector, self.number, state, shown, self._version)
         self._on_state(state)

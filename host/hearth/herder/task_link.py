@@ -40,6 +40,7 @@ from hearth.link.link_call import (
     TellStatus,
     WriteOffsets,
 )
+from hearth.link.task_counts import CHANGES
 from hearth.runtime.plan import TaskPlan
 from hearth.storage.interface import OffsetStore
 from hearth_api import ConnectError
@@ -62,7 +63,10 @@ GREETING_BYTES = 4096
 
 @dataclass(frozen=True)
 class TaskEvent:
-    """An event of a task: a ``status`` with its state, new ``topics``, or a ``lost`` link."""
+    """An event of a task: a ``status`` with its state, new ``topics``, ``counts``, or a ``lost`` link.
+
+    ``counts`` may come with a status as well.
+    """
 
     connector: str
     task: int
@@ -71,6 +75,7 @@ class TaskEvent:
     state: str | None = None
     trace: str | None = None
     topics: tuple[str, ...] = ()
+    counts: CHANGES = field(default_factory=dict)
 
 
 @dataclass
@@ -290,7 +295,7 @@ class TaskLinkServer:
         """Answer a task."""
         facts = registration.connector, registration.task, registration.generation
         if isinstance(message, TellStatus):
-            self._on_event(TaskEvent(*facts, "status", message.state, message.trace))
+            self._on_event(TaskEvent(*facts, "status", message.state, message.trace, counts=message.counts))
         elif isinstance(message, LogLine):
             shown = replace(message, text=registration.hidden(message.text))
             hand_on(shown, label_of(registration.connector, registration.task))
@@ -301,7 +306,10 @@ class TaskLinkServer:
         elif isinstance(message, WriteOffsets):
             with registration.writing:
                 self._write(registration, message.offsets)
-        elif not isinstance(message, Alive):
+        elif isinstance(message, Alive):
+            if message.counts:
+                self._on_event(TaskEvent(*facts, "counts", counts=message.counts))
+        else:
             raise LookupError(f"an admitted task has no operation {message.op!r}")
         return None
 

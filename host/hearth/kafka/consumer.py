@@ -17,6 +17,7 @@ from hearth.kafka.c_object import (
     read_list,
 )
 from hearth.kafka.client_log import LOG_SETTING, LogQueue
+from hearth.kafka.client_statistics import STATISTICS_SETTING, StatisticsKeeper
 from hearth.kafka.commit_queue import CommitAnswer, CommitQueue
 from hearth.kafka.fetched import Incoming, MessageQueue
 from hearth.kafka.kafka_error import KafkaError, check, check_object, is_refusal
@@ -52,10 +53,12 @@ class Consumer:
         self._membership = Membership(config, identity)
         self._assignment = Assignment(self._membership, config.get("auto.offset.reset", "largest"), self._fail)
         self._error_callback = ErrorCallback(self._note)
+        self.statistics = StatisticsKeeper()
         self._open(wants_timestamps=True)
 
     def _open(self, wants_timestamps: bool) -> None:
-        configuration = new_configuration(self._membership.new_config() | LOG_SETTING)
+        configuration = new_configuration(STATISTICS_SETTING | self._membership.new_config() | LOG_SETTING)
+        self.statistics.listen(configuration)
         self._library.conf_set_rebalance_cb(configuration, self._assignment.callback)
         self._library.conf_set_error_cb(configuration, self._error_callback)
         client = new_client(CONSUMER, configuration)

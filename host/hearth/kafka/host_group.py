@@ -89,7 +89,10 @@ class HostGroup:
         url: str,
         on_change: Callable[[bool], None],
     ) -> None:
-        """``consumer`` and ``admin`` are librdkafka settings; ``consumer`` includes the group's timeouts."""
+        """``consumer`` and ``admin`` are librdkafka settings; ``consumer`` includes the group's timeouts.
+
+        Either may have a ``stats_cb`` and a ``statistics.interval.ms``.
+        """
         self._group, self._topic, self._url = group, topic, url
         self._config = {
             **consumer,
@@ -271,6 +274,7 @@ class HostGroup:
         librdkafka aborts the process if the connection breaks just before this request (librdkafka issue 4605), so it
         is not sent while brokers are unavailable.
         """
+        self._admin.poll(0)  # for its statistics
         self._admin.describe_cluster(request_timeout=LOOK_SECONDS).result()
         answer = self._admin.describe_consumer_groups([self._group], request_timeout=LOOK_SECONDS)
         return list(answer[self._group].result().members)

@@ -17,7 +17,7 @@ from hearth_api import ConnectError
 
 PRODUCER, CONSUMER = 0, 1
 
-EVENT_DELIVERY, EVENT_LOG, EVENT_ERROR, EVENT_COMMIT = 0x1, 0x4, 0x8, 0x20
+EVENT_DELIVERY, EVENT_LOG, EVENT_ERROR, EVENT_COMMIT, EVENT_STATISTICS = 0x1, 0x4, 0x8, 0x20, 0x100
 
 PARTITION_ANY = -1
 OFFSET_BEGINNING, OFFSET_END, OFFSET_INVALID = -2, -1, -1001
@@ -122,6 +122,7 @@ class GroupListStruct(ctypes.Structure):
 TopicPartitionList = ctypes.POINTER(TopicPartitionListStruct)
 RebalanceCallback = ctypes.CFUNCTYPE(None, c_void_p, c_int, TopicPartitionList, c_void_p)
 ErrorCallback = ctypes.CFUNCTYPE(None, c_void_p, c_int, c_char_p, c_void_p)
+StatisticsCallback = ctypes.CFUNCTYPE(c_int, c_void_p, c_void_p, c_size_t, c_void_p)
 StartCallback = ctypes.CFUNCTYPE(c_int, c_void_p, c_void_p, c_void_p, c_void_p, c_size_t)
 SendCallback = ctypes.CFUNCTYPE(c_int, c_void_p, c_void_p, c_void_p)
 TokenCallback = ctypes.CFUNCTYPE(None, c_void_p, c_char_p, c_void_p)
@@ -147,6 +148,7 @@ _FUNCTIONS: dict[str, tuple[Any, list[Any]]] = {
     "conf_set_events": (None, [c_void_p, c_int]),
     "conf_set_rebalance_cb": (None, [c_void_p, RebalanceCallback]),
     "conf_set_error_cb": (None, [c_void_p, ErrorCallback]),
+    "conf_set_stats_cb": (None, [c_void_p, StatisticsCallback]),
     "conf_interceptor_add_on_new": (c_int, [c_void_p, c_char_p, StartCallback, c_void_p]),
     "interceptor_add_on_send": (c_int, [c_void_p, c_char_p, SendCallback, c_void_p]),
     "conf_set_oauthbearer_token_refresh_cb": (None, [c_void_p, TokenCallback]),
@@ -196,6 +198,7 @@ _FUNCTIONS: dict[str, tuple[Any, list[Any]]] = {
     "event_error": (c_int, [c_void_p]),
     "event_error_string": (c_char_p, [c_void_p]),
     "event_error_is_fatal": (c_int, [c_void_p]),
+    "event_stats": (c_char_p, [c_void_p]),
     "event_opaque": (c_void_p, [c_void_p]),
     "event_topic_partition_list": (TopicPartitionList, [c_void_p]),
     "event_DescribeConsumerGroups_result": (c_void_p, [c_void_p]),

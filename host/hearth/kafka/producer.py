@@ -14,6 +14,7 @@ import numpy as np
 from hearth.kafka.c_memory import MESSAGE, locate, messages
 from hearth.kafka.c_object import new_client, new_configuration
 from hearth.kafka.client_log import LOG_SETTING, ClientLog
+from hearth.kafka.client_statistics import STATISTICS_SETTING, StatisticsKeeper
 from hearth.kafka.interceptor import ZERO, can_write_zero, write_zero
 from hearth.kafka.kafka_error import KafkaError, fatal_error, is_refusal
 from hearth.kafka.library import (
@@ -22,6 +23,7 @@ from hearth.kafka.library import (
     ERR_MSG_SIZE_TOO_LARGE,
     EVENT_DELIVERY,
     EVENT_ERROR,
+    EVENT_STATISTICS,
     PARTITION_ANY,
     PRODUCER,
     library,
@@ -95,7 +97,13 @@ class Producer:
         # The limits are kept here: librdkafka refuses single messages of a batch when full, which breaks their order.
         limits = {"queue.buffering.max.messages": "0", "queue.buffering.max.kbytes": "2097151"}
         self._linger = Linger.of(config)
-        self._config = {"batch.size": DEFAULT_BATCH_BYTES, **self._linger.lengthened(config), **limits}
+        self.statistics = StatisticsKeeper()
+        self._config = {
+            **STATISTICS_SETTING,
+            "batch.size": DEFAULT_BATCH_BYTES,
+            **self._linger.lengthened(config),
+            **limits,
+        }
         self._batch_bytes = int(self._config["batch.size"])
         self._partitions: set[int] = set()
         """Partitions from which rows came back, combined with their topics."""
@@ -199,7 +207,7 @@ class Producer:
 
     def _open(self) -> None:
         configuration = new_configuration({**self._config, "batch.size": str(self._batch_bytes)} | LOG_SETTING)
-        self._library.conf_set_events(configuration, EVENT_DELIVERY | EVENT_ERROR)
+        self._library.conf_set_events(configuration, EVENT_DELIVERY | EVENT_ERROR | EVENT_STATISTICS)
         if self._writes_zero:
             write_zero(configuration)
         self._client = new_client(PRODUCER, configuration)
@@ -321,6 +329,8 @@ class Producer:
             return False
         if kind == EVENT_ERROR:
             self._failure = self._lasting_error(event)
+        elif kind == EVENT_STATISTICS:
+            self.statistics.keep(self._library.event_stats(event))
         self._log.take(event)
         self._library.event_destroy(event)
         return True

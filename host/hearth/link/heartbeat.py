@@ -11,6 +11,7 @@ import threading
 from collections.abc import Callable, Iterable
 
 from hearth.link.link_call import Alive
+from hearth.link.task_counts import CHANGES
 from hearth_stage.channel import Channel, ChannelClosed
 
 HEARTBEAT_SECONDS = 5.0
@@ -45,7 +46,8 @@ def keep_alive(channels: Callable[[], Iterable[Channel]], closed: threading.Even
     return thread
 
 
-def say_alive(channel: Channel) -> None:
-    """Send a heartbeat, unless another message is being sent or the peer has gone."""
+def say_alive(channel: Channel, counts: CHANGES | None = None) -> bool:
+    """Send a heartbeat, unless another message is being sent or the peer has gone; return whether it was sent."""
     with contextlib.suppress(ChannelClosed):
-        channel.remind(Alive())
+        return channel.remind(Alive() if counts is None else Alive(dict(counts)))
+    return False

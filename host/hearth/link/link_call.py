@@ -31,10 +31,11 @@ class Introduce(Call[Admitted], op="hello"):
 
 @dataclass(frozen=True)
 class TellStatus(Call[None], op="status"):
-    """Reports the task's state."""
+    """Reports the task's state; the one that ends a run has its last counts, see ``Alive``."""
 
     state: str
     trace: str | None = None
+    counts: dict[str, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -60,7 +61,9 @@ class GetToken(Call[GivenToken], op="tokens.get"):
 
 @dataclass(frozen=True)
 class Alive(Notice, op="alive"):
-    """Heartbeat of this side."""
+    """Heartbeat of this side; a task's has the ``TaskCounts`` that have changed since those that it sent before."""
+
+    counts: dict[str, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

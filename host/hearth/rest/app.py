@@ -63,6 +63,8 @@ from hearth.rest.entity import (
 )
 from hearth.rest.event_resource import EVENTS, EventsResource
 from hearth.rest.logger_resource import SCOPE, LoggersResource
+from hearth.rest.metrics_resource import NAMES as METRIC_NAMES
+from hearth.rest.metrics_resource import MetricsResource
 from hearth.rest.middleware import limits, middleware, same_origin
 from hearth.rest.named_path import by_name, served
 from hearth.rest.offset_resource import OffsetsResource
@@ -136,6 +138,7 @@ def new_app(
     answer_timeout = answer_timeout or AnswerTimeout()
     endpoints = [
         *_general(info, health, herder.health, herder.liveness),
+        _metrics(worker, herder, info),
         *_connectors(ConnectorsResource(herder, answer_timeout, cluster.signatures)),
         *_offsets(OffsetsResource(herder, answer_timeout)),
         *_topics(TopicsResource(herder, worker, answer_timeout)),
@@ -266,6 +269,15 @@ def _general(info: ServerInfo, health: Health, check: HealthCheck, liveness: Hea
         Endpoint("GET", "/health", state, "healthCheck", statuses, takes_json=False),
         Endpoint("GET", "/health/live", live, "liveness", lives, takes_json=False),
     ]
+
+
+def _metrics(worker: WorkerConfig, herder: Herder, info: ServerInfo) -> Endpoint:
+    """Return the endpoint of metrics; it has a single format, whatever a scraper accepts."""
+    version = {"version": info.version, "commit": info.commit}
+    resource = MetricsResource(lambda: herder.metrics.collect(version), worker.metrics_names)
+    return Endpoint(
+        "GET", "/metrics", resource.show, "metrics", {200: None}, (METRIC_NAMES,), takes_json=False, makes=None
+    )
 
 
 def _connectors(resource: ConnectorsResource) -> list[Endpoint]:

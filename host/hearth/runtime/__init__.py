@@ -25,13 +25,14 @@ Below these are the carriers, which do not look into records. Between loops and 
 and ``hearth.staging.poll_watch``. Between processes: ``hearth.isolation.stage``,
 ``hearth.isolation.stage_connection``, ``hearth_stage.program``, ``hearth_stage.channel``, ``hearth_stage.frame``,
 ``hearth_stage.form`` and ``hearth.link.encryption``, with the messages of ``hearth_stage.call``,
-``hearth_stage.conversion_call`` and ``hearth_stage.task_call``, and the record headers of
+``hearth_stage.conversion_call``, ``hearth_stage.task_call`` and ``hearth_stage.poll_times``, and the record headers of
 ``hearth_execution.raw_header``. Between the two clients and librdkafka: ``hearth.kafka.outgoing``,
 ``hearth.kafka.fetched``, ``hearth.kafka.linger``, ``hearth.kafka.commit_queue``, ``hearth.kafka.c_memory``,
 ``hearth.kafka.c_object``, ``hearth.kafka.client_log`` and ``hearth.kafka.kafka_error``.
 In addition, each round asks ``subscription`` whether topics appeared or disappeared, ``context_request`` what a sink's
 task requested, ``partition_flow`` which partitions are paused, ``guarantee`` whether a commit is due, and
-``pause_detector`` whether the run must be confirmed first; the ``observer`` receives what happens to records.
+``pause_detector`` whether the run must be confirmed first; the ``observer`` receives what happens to records, and
+counts it in ``hearth.link.task_counts``.
 The author API is used everywhere, and not listed.
 A test checks these paragraphs against the imports.
 """

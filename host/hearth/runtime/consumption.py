@@ -218,15 +218,19 @@ class ConsumedPositions:
         """Return whether a commit is in flight."""
         return bool(self._sent)
 
-    def confirm(self, commit: int, refused: Collection[TopicPartition] = ()) -> None:
-        """Apply the broker's answer to a commit; ignore it for abandoned commits and partitions that moved."""
+    def confirm(self, commit: int, refused: Collection[TopicPartition] = ()) -> Offsets | None:
+        """Apply the broker's answer to a commit, and return what is committed.
+
+        Partitions that moved are ignored, and so are answers to abandoned commits, with None.
+        """
         if commit != self._commit:
-            return
-        for partition, offset in self._sent.items():
-            if partition not in refused:
-                position = self._positions[partition]
-                position.kept, position.is_certain = offset, True
+            return None
+        committed = {partition: offset for partition, offset in self._sent.items() if partition not in refused}
+        for partition, offset in committed.items():
+            position = self._positions[partition]
+            position.kept, position.is_certain = offset, True
         self._sent = {}
+        return committed
 
     def give_up_commit(self) -> None:
         """Stop waiting for the answer to a commit. The next commit includes its offsets."""
@@ -287,6 +291,7 @@ class Commits:
         """Send a commit unless ``offsets`` is empty; its answer is taken later."""
         if offsets:
             number = self._positions.send(offsets)
+            self._observer.commit_begun()
             self._sent_at = self._clock()
             self._consumer.commit(offsets, number)
 
@@ -309,6 +314,8 @@ class Commits:
         for answer in self._consumer.commit_answers(math.ceil(wait * 1000)):
             for partition, error in answer.refused.items():
                 self._observer.commit_failed(f"that of {partition} was refused: {error}")
-            if not answer.refused:
-                self._observer.committed()
-            self._positions.confirm(answer.number, answer.refused)
+            committed = self._positions.confirm(answer.number, answer.refused)
+            if committed is None:
+                self._observer.commit_passed()
+            elif not answer.refused:
+                self._observer.committed(self._clock() - self._sent_at, committed)

@@ -183,10 +183,12 @@ class ExactlyOnce(Guarantee):
         elif ending == _ABORT:
             log.info("the transaction is aborted, as the task requested")
             self._producer.abort()
+            self._observer.transaction_ended(is_committed=False)
         if offsets := self._send_buffer.positions.committable():
             self._producer.send_offsets(self._rows(offsets))
         self._commit_begin = self._clock()
         if self._producer.is_open:
+            self._observer.commit_begun()
             self._commit = self._producer.commit(self._wake)
         else:
             self._confirm_all()
@@ -195,7 +197,8 @@ class ExactlyOnce(Guarantee):
         self._commit = None
         commit.result()
         self._commit_seconds = self._clock() - self._commit_begin
-        self._observer.committed()
+        self._observer.committed(self._commit_seconds)
+        self._observer.transaction_ended(is_committed=True)
         self._confirm_all()
 
     def _confirm_all(self) -> None:

@@ -200,15 +200,16 @@ class AtLeastOnce(Guarantee):
     def _commit(self) -> None:
         """Store committable positions; keep what cannot be stored now for the next commit."""
         self._unstored += self._send_buffer.positions.committable()
-        began = self._link.heard_at
+        began, heard = self._clock(), self._link.heard_at
         try:
             if self._unstored:
+                self._observer.commit_begun()
                 self._link.write_offsets(self._unstored, self._settings.flush_timeout)
                 self._last_stored, self._unstored = self._unstored[-1:], []
-                self._observer.committed()
+                self._observer.committed(self._clock() - began)
         except ConnectError as error:
-            is_silent = isinstance(error, CallTimeout) and self._link.heard_at == began
-            self._silent_since = began if is_silent else None
+            is_silent = isinstance(error, CallTimeout) and self._link.heard_at == heard
+            self._silent_since = heard if is_silent else None
             if is_silent or self._is_asking:
                 self._next = self._clock() + LISTEN_SECONDS
             self._observer.commit_failed(f"they are kept for the next commit: {error}")

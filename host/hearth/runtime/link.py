@@ -14,7 +14,7 @@ import socket
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar
 
 from hearth.foundation.log_level import levels
 from hearth.kafka.token import NoToken
@@ -34,6 +34,7 @@ from hearth.link.link_call import (
     TellStatus,
     WriteOffsets,
 )
+from hearth.link.task_counts import CHANGES
 from hearth.runtime.pause_detector import PauseDetector
 from hearth.runtime.plan import TaskPlan
 from hearth_api import ConnectError
@@ -71,6 +72,16 @@ class HostUnreachable(ConnectError):
         )
 
 
+class Reporter(Protocol):
+    """Has the counts of a task; its methods are called on the link's thread."""
+
+    def report(self) -> dict[str, float]:
+        """Return the counts that the host does not have yet."""
+
+    def reported(self, changes: CHANGES) -> None:
+        """Note that the host has these counts."""
+
+
 @dataclass(frozen=True)
 class Welcome:
     """The host's answer to an admitted task: its plan, and whether it starts paused."""
@@ -99,6 +110,8 @@ class TaskLink:
         self.heard_at = time.monotonic()
         """When the host last sent anything, at least a heartbeat."""
         self.pause_detector = PauseDetector()
+        self.reporter: Reporter | None = None
+        """What the task's heartbeats report."""
         try:
             connection = _reach(address)
         except OSError as error:
@@ -114,9 +127,9 @@ class TaskLink:
         if answer.command is not None:
             on_command(COMMANDS[answer.command]())
 
-    def status(self, state: str, trace: str | None = None) -> None:
-        """Report a state; returns when the host has received it."""
-        self._call(TellStatus(state, trace))
+    def status(self, state: str, trace: str | None = None, counts: CHANGES | None = None) -> None:
+        """Report a state, and the last counts of a run; returns when the host has received it."""
+        self._call(TellStatus(state, trace, dict(counts or {})))
 
     def say(self, line: LogLine) -> None:
         """Send a log line to the host; raises ``ChannelClosed`` when it is lost."""
@@ -163,13 +176,20 @@ class TaskLink:
         if isinstance(message, Command):
             self._on_command(message)
         elif isinstance(message, Alive):
-            say_alive(self._channel)
+            self._say_alive()
         elif isinstance(message, AskUsage):
             from hearth.runtime.executor_usage import executor_usage  # few hosts ask for it
 
             request.answer(lambda _: executor_usage())
         elif isinstance(message, SetLevels):
             levels.take(message.levels)
+
+    def _say_alive(self) -> None:
+        reporter = self.reporter
+        if reporter is None:
+            say_alive(self._channel)
+        elif say_alive(self._channel, changes := reporter.report()):
+            reporter.reported(changes)
 
 
 def _reach(address: LinkAddress) -> EncryptedSocket:

@@ -195,7 +195,10 @@ class PutLoop:
             done = self._done(sent)
             failures = done.failures
             if done.taken:
-                failures = [*self._positions.accept(done.taken * most).failures, *failures]
+                accepted = self._positions.accept(done.taken * most)
+                share = done.taken / done.begun
+                self._observer.put_returned(done.taken, accepted.count, done.seconds * share, done.longest)
+                failures = [*accepted.failures, *failures]
             self._tolerance.judge(failures, sent.delivery.record)
             if done.error is not None:
                 raise done.error.to_error()

@@ -158,6 +158,7 @@ class SendBuffer:
         for outgoing, rows in prepared.outgoing:
             if len(rows):
                 self._enqueue(outgoing, first + rows.astype(np.int64))
+        self._observer.unfinished(self.positions.pending)
 
     def send(self) -> None:
         """Send waiting rows while the producer has room and their topics exist."""
@@ -223,6 +224,8 @@ class SendBuffer:
         for report in reports:
             if report.error.any():
                 self._judge(report)
+        if reports:
+            self._observer.unfinished(self.positions.pending)
 
     def _acknowledge(self, report: DeliveryReport) -> None:
         done = report.sequence[report.error == 0]

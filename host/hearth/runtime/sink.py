@@ -125,8 +125,9 @@ class SinkLoop:
             incoming = self._consumer.poll(0 if is_ahead else math.ceil(wait * 1000), most)
         self._next_poll = self._clock() + POLL_SECONDS
         if incoming:
-            self._observer.polled(sum(len(part.offset) for part in incoming))
-            self._positions.fetch(bounds(incoming)[0])
+            starts, ends = bounds(incoming)
+            self._observer.read(starts, ends, sum(len(part.offset) for part in incoming))
+            self._positions.fetch(starts)
             self._convert(incoming)
         self._take_converted()
 

@@ -22,6 +22,7 @@ from hearth.runtime.send_buffer import SendBuffer
 from hearth.runtime.served_call import ServedCalls
 from hearth.runtime.task_services import TaskServices
 from hearth.staging.poll_watch import PollWatch
+from hearth.staging.source_stage import HandedOver
 from hearth.staging.tolerance import ToleranceExceeded
 from hearth_api import ConnectError
 from hearth_api.batch import Batch
@@ -145,6 +146,8 @@ class SourceLoop:
         if isinstance(item, Command):
             self._command(item)
         else:
+            if isinstance(item, HandedOver):
+                self._observer.poll_returned(item.times)
             self._polls.add(item)
 
     def _await_answers(self) -> None:

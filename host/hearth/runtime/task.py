@@ -98,6 +98,7 @@ class TaskRun:
         self._open_stage = open_stage
         self._settings = self._plan.settings
         self._observer = TaskObserver(self._plan.name, link, self._settings)
+        link.reporter = self._observer
 
     def execute(self) -> RunLoss | None:
         """Run the task and report its end to the host; return the reason if it must restart."""
@@ -125,6 +126,7 @@ class TaskRun:
     def _open_source(self, opened: ExitStack, source: SourcePlan) -> SourceLoop:
         plan = self._plan
         producer = self._open_producer(opened, source)
+        self._observer.watch(producer.statistics)
         topics = self._topic_creation(source)
         inside, between = split(plan)
         is_bound = source.transaction is not None and source.transaction.is_bound_by_task
@@ -149,6 +151,7 @@ class TaskRun:
         tolerance = Tolerance(self._settings, self._observer, self._open_dead_letters(opened, sink))
         consumer = Consumer(plan.named("consumer", sink.consumer), GroupIdentity(sink.group, plan.task, sink.members))
         opened.callback(consumer.close, self._settings.graceful_timeout)
+        self._observer.watch(consumer.statistics)
         inside, between = split(plan)
         stage, places = self._open_places(opened, partial(answer_sink, self._event_queue, tolerance))
         pipeline = Pipeline(plan, places, between)
@@ -169,8 +172,9 @@ class TaskRun:
         """Start the stages of all environments and load the plugins; return the task's stage and the places."""
         settings, end = self._settings, self._end
         retry = Retry(
-            settings.retry_timeout_ms, settings.retry_delay_max_ms, end.begun, is_strict=not settings.is_tolerant
-        )
+            settings.retry_timeout_ms, settings.retry_delay_max_ms, end.begun,
+            is_strict=not settings.is_tolerant, on_retry=self._observer.step_retried,
+        )  # fmt: skip
 
         def on_death(stage: Stage) -> None:
             self._event_queue.put(StageEnded(stage))

@@ -32,5 +32,11 @@ class FailureLog:
     def failed_unseen(self, count: int) -> None:
         """Count failed records that are not reported one by one."""
 
+    def dead_letter_sent(self) -> None:
+        """Count a failed record that is sent to the dead letter queue."""
+
     def dead_lettered(self) -> None:
         """Count a failed record that has been written to the dead letter queue."""
+
+    def dead_letter_refused(self) -> None:
+        """Count a failed record that the dead letter queue refused."""

@@ -54,6 +54,11 @@ class TaskSettings:
         """Return whether the log shows the failed records themselves."""
         return self.logs_failures and self.logs_records
 
+    @property
+    def is_retrying(self) -> bool:
+        """Return whether a step is tried again after a retriable error."""
+        return self.retry_timeout_ms != 0
+
 
 @dataclass(frozen=True)
 class PluginPlan:

@@ -12,6 +12,7 @@ from hearth.staging.plugin_plan import PluginPlan, PluginSpec
 from hearth_api import ConnectError
 from hearth_stage.channel import Request
 from hearth_stage.offset_call import ReadOffsets, StoredOffsets
+from hearth_stage.poll_times import NO_POLLS, PollTimes
 from hearth_stage.task_call import (
     AddCredit,
     EndTransaction,
@@ -50,6 +51,7 @@ class HandedOver:
     """Polls that a source's stage handed over together, at the cost of one credit."""
 
     polled: list[Polled]
+    times: PollTimes = NO_POLLS
 
 
 SourceMessage = HandedOver | EndTransaction | PollsEmpty | ConnectError
@@ -62,7 +64,7 @@ def answer_source(on_message: Callable[[SourceMessage], None], read_offsets: Rea
     """Handle a message of a source's stage, on the stage's reader thread; it may read offsets from its start on."""
     message = request.message
     if isinstance(message, HandOver):
-        on_message(HandedOver(list(message.polled())))
+        on_message(HandedOver(list(message.polled()), message.times))
     elif isinstance(message, (EndTransaction, PollsEmpty)):
         on_message(message)
     elif isinstance(message, PollFailed):

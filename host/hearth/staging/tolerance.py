@@ -106,6 +106,7 @@ class Tolerance:
         self._log.failed(failure, record)
         letter = None if self._dead_letters is None else self._dead_letters.report(failure, record)
         if letter is not None:
+            self._log.dead_letter_sent()
             letter.add_done_callback(self._count)
             with self._lock:
                 self._outstanding.append(letter)
@@ -144,6 +145,8 @@ class Tolerance:
     def _count(self, letter: Future[None]) -> None:
         if letter.exception() is None:
             self._log.dead_lettered()
+        else:
+            self._log.dead_letter_refused()
 
 
 def reported_by_task(error: ErrorInfo) -> Failure:

@@ -26,7 +26,7 @@ BY_NAME = {
 """Those of one connector, which are there again with its name as a parameter."""
 OWN = {
     "createWorkerConfiguration", "deleteWorkerConfiguration", "getWorkerConfiguration", "listWorkerConfigurations",
-    "installBundle", "listBundles", "liveness", "removeBundle", "rollBackBundle",
+    "installBundle", "listBundles", "liveness", "metrics", "removeBundle", "rollBackBundle",
     *(f"{each}ByName" for each in BY_NAME),
 }  # fmt: skip
 

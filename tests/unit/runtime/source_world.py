@@ -549,7 +549,7 @@ class WorldLink:
         self._mood = mood
         self.heard_at += mood != "silent"
 
-    def status(self, state: str, trace: str | None = None) -> None:
+    def status(self, state: str, trace: str | None = None, counts: Any = None) -> None:
         """Record a state."""
         self._check()
         self.states.append(state)

@@ -10,8 +10,9 @@ from typing import Any
 
 import pytest
 
+from hearth.link.task_counts import TaskCounts
 from hearth.runtime.link import HostLost
-from hearth.runtime.observer import Counts, TaskObserver
+from hearth.runtime.observer import TaskObserver
 from hearth.staging.tolerance import ToleranceExceeded
 from hearth_api import ConnectError, TopicPartition
 from tests.unit.runtime.sample import SETTINGS, Record, failure
@@ -24,7 +25,7 @@ class Link:
         self.is_lost = False
         self.received: list[Any] = []
 
-    def status(self, state: str, trace: str | None = None) -> None:
+    def status(self, state: str, trace: str | None = None, counts: Any = None) -> None:
         """Note a state."""
         if self.is_lost:
             raise HostLost("the link to the host is gone")
@@ -111,7 +112,7 @@ def test_topic_is_reported_once_in_a_run(link: Link) -> None:
     observed.put(1, {"t"})
     observed.acknowledged(5, ["t", "u"])
     assert link.received == [["t"], ["u"]]
-    assert observed.counts == Counts(acknowledged=15, put=1)
+    assert (observed.counts.acknowledged, observed.counts.put) == (15, 1)
 
 
 def test_reset_topics_are_reported_again(link: Link) -> None:
@@ -140,7 +141,7 @@ def test_errors_are_counted_and_logged(link: Link, caplog: pytest.LogCaptureFixt
     observed.skipped(4, ConnectError("too large"))
     observed.commit_failed("away")
     observed.dead_lettered()
-    assert observed.counts == Counts(retried=5, skipped=4, dead_lettered=1)
+    assert observed.counts == TaskCounts(retried=5, skipped=4, dead_lettered=1, commits_failed=1)
     assert caplog.messages == [
         "2 records are sent again because others in their requests were refused",
         "the put is retried: not now",

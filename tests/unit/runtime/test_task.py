@@ -52,7 +52,7 @@ class Link:
         self.welcome = Welcome(task_plan("source"), is_paused=False)
         self.states: list[str] = []
 
-    def status(self, state: str, trace: str | None = None) -> None:
+    def status(self, state: str, trace: str | None = None, counts: Any = None) -> None:
         """Note a state."""
         self.states.append(state)
 

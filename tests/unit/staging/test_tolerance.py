@@ -26,12 +26,12 @@ class Ledger(TaskObserver):
 
     def __init__(self) -> None:
         super().__init__("c-0", None, SETTINGS)  # type: ignore[arg-type]
-        self.reported: list[tuple[int, Any]] = []
+        self.entries: list[tuple[int, Any]] = []
 
     def failed(self, failure: Failure, record: Any) -> None:
         """Record row and record."""
         super().failed(failure, record)
-        self.reported.append((failure.row, record))
+        self.entries.append((failure.row, record))
 
 
 @dataclass
@@ -57,7 +57,7 @@ def test_without_tolerance_the_first_failing_record_ends_the_task() -> None:
     with pytest.raises(ToleranceExceeded, match="Tolerance exceeded in error handler") as caught:
         tolerance.judge([failure(7), failure(3), failure(9)], Record)
     assert caught.value.failure.row == 3
-    assert ledger.reported == [(3, Record(3))]
+    assert ledger.entries == [(3, Record(3))]
 
 
 def test_failure_is_reported_before_it_ends_the_task() -> None:
@@ -65,7 +65,7 @@ def test_failure_is_reported_before_it_ends_the_task() -> None:
     ledger, letters = Ledger(), Letters()
     with pytest.raises(ToleranceExceeded):
         Tolerance(SETTINGS, ledger, letters).judge([failure(0)], Record)
-    assert ledger.reported == letters.reported == [(0, Record(0))]
+    assert ledger.entries == letters.reported == [(0, Record(0))]
 
 
 @pytest.mark.parametrize("names_keys", [True, False])
@@ -83,7 +83,7 @@ def test_with_tolerance_every_failure_is_reported_in_order() -> None:
     tolerance = Tolerance(TOLERANT, ledger, letters)
     tolerance.judge([failure(2), failure(1)], Record)
     assert tolerance.is_all
-    assert ledger.reported == letters.reported == [(1, Record(1)), (2, Record(2))]
+    assert ledger.entries == letters.reported == [(1, Record(1)), (2, Record(2))]
     assert ledger.counts.failed == 2
 
 
@@ -94,7 +94,7 @@ def test_unreported_failures_are_counted() -> None:
     tolerance.judge([failure(2), failure(1)], Record)
     tolerance.skip(3)
     assert tolerance.is_silent
-    assert (ledger.reported, ledger.counts.failed) == ([], 5)
+    assert (ledger.entries, ledger.counts.failed) == ([], 5)
 
 
 @pytest.mark.parametrize("is_tolerant", [False, True])
@@ -102,7 +102,7 @@ def test_nothing_happens_where_nothing_failed(is_tolerant: bool) -> None:
     """Success is silent."""
     ledger = Ledger()
     Tolerance(replace(SETTINGS, is_tolerant=is_tolerant), ledger).judge([], Record)
-    assert ledger.reported == []
+    assert ledger.entries == []
 
 
 def test_commit_waits_for_pending_reports() -> None:

@@ -271,7 +271,8 @@ TABLE: tuple[Key, ...] = (
     Key("metric.reporters", ALL, Ignored(_METRICS, ("org.apache.kafka.common.metrics.JmxReporter",))),
     Key("metrics.num.samples", ALL, Ignored(_METRICS, ("2",))),
     Key("metrics.recording.level", ALL, Ignored(_METRICS, ("INFO",))),
-    Key("metrics.sample.window.ms", ALL, Ignored(_METRICS, ("30000",))),
+    Key("metrics.sample.window.ms", "producer consumer", Number(0, 86_400_000, ("statistics.interval.ms",))),
+    Key("metrics.sample.window.ms", "admin", Ignored(_METRICS, ("30000",))),
 )  # fmt: skip
 
 RULES: Mapping[str, Mapping[str, Rule]] = {

@@ -1,0 +1,217 @@
+"""Metrics of a real worker: every series that the published dashboards and alerts query, and their values."""
+
+from __future__ import annotations
+
+import json
+import re
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from prometheus_client.parser import text_string_to_metric_families
+from prometheus_client.samples import Sample
+
+from hearth.broker import KafkaBroker
+from tests.bundles.build import plugin_path
+from tests.integration.thread_host import file_sink, file_source
+from tests.peer.distributed import HearthDistributed
+from tests.peer.hearth_connect import file_bundle
+from tests.peer.topic import Topics
+from tests.timeouts import TIMEOUT, eventually
+
+pytestmark = pytest.mark.slow
+
+BOARDS: list[dict[str, Any]] = json.loads(Path(__file__).with_name("dashboards.json").read_text())
+"""The queries of published dashboards and alerts, but for those of a JVM: the names, and labels that they select."""
+JSON = "org.apache.kafka.connect.json.JsonConverter"
+HOIST = "org.apache.kafka.connect.transforms.HoistField$Value"
+TOPIC_NAME = "org.apache.kafka.connect.transforms.predicates.TopicNameMatches"
+STRING = "org.apache.kafka.connect.storage.StringConverter"
+MISBEHAVING = "org.example.MisbehavingSourceConnector"
+LINES, BAD = 300, 20
+MATCHER = re.compile(r'(\w+)(=~|!=|=)"(.*?)"')
+
+
+class Scrape:
+    """An answer of `/metrics`, as prometheus-client reads it."""
+
+    def __init__(self, text: str) -> None:
+        self.families = list(text_string_to_metric_families(text))
+        self.samples = [sample for family in self.families for sample in family.samples]
+
+    def find(self, selector: str) -> list[Sample]:
+        """Return the samples that a selector of PromQL finds."""
+        name, _, rest = selector.partition("{")
+        return [each for each in self.samples if each.name == name and _matches(each, MATCHER.findall(rest))]
+
+    def value(self, selector: str) -> float:
+        """Return the value of the only sample that a selector finds."""
+        (found,) = self.find(selector)
+        return float(found.value)
+
+
+def _matches(sample: Sample, matchers: list[tuple[str, str, str]]) -> bool:
+    tests = {
+        "=": lambda value, wanted: value == wanted,
+        "!=": lambda value, wanted: value != wanted,
+        "=~": lambda value, wanted: re.fullmatch(wanted, value) is not None,
+    }
+    return all(tests[how](sample.labels.get(label, ""), wanted) for label, how, wanted in matchers)
+
+
+class MeasuredWorker:
+    """A worker with a source, a sink with bad records, and connectors that fail, are paused and are stopped."""
+
+    def __init__(self, host: HearthDistributed) -> None:
+        self._host = host
+
+    def scrape(self, names: str) -> Scrape:
+        """Return the metrics under some names."""
+        url = f"http://127.0.0.1:{self._host.port}/metrics?names={names}"
+        with urllib.request.urlopen(url, timeout=TIMEOUT) as answer:
+            assert answer.headers["content-type"] == "text/plain; version=0.0.4; charset=utf-8"
+            return Scrape(answer.read().decode())
+
+
+@pytest.fixture(scope="module")
+def worker(broker: KafkaBroker, tmp_path_factory: pytest.TempPathFactory) -> Iterator[MeasuredWorker]:
+    """Provide a worker that has been used: 300 lines with 20 bad ones, which have dead letters."""
+    folder = tmp_path_factory.mktemp("measured")
+    settings = {
+        "plugin.path": f"{file_bundle()},{plugin_path('misbehaving')}",
+        "key.converter": STRING,
+        "value.converter": STRING,
+        "offset.flush.interval.ms": "500",
+        "metrics.sample.window.ms": "2000",
+        "producer.metrics.sample.window.ms": "2000",
+        "consumer.metrics.sample.window.ms": "2000",
+    }
+    topics = Topics(broker.bootstrap_servers)
+    topics.create("measured")
+    lines = folder / "lines"
+    lines.write_text("".join('{"n": 1}\n' if each >= BAD else "no json\n" for each in range(LINES)))
+    plain = {"value.converter": JSON, "value.converter.schemas.enable": "false"}
+    letters = {
+        "errors.tolerance": "all",
+        "errors.log.enable": "true",
+        "errors.deadletterqueue.topic.name": "measured-letters",
+        "errors.deadletterqueue.topic.replication.factor": "1",
+    }
+    steps = {
+        "transforms": "hoist",
+        "transforms.hoist.type": HOIST,
+        "transforms.hoist.field": "line",
+        "transforms.hoist.predicate": "all",
+        "transforms.hoist.negate": "true",
+        "predicates": "all",
+        "predicates.all.type": TOPIC_NAME,
+        "predicates.all.pattern": "measured",
+    }
+    with HearthDistributed(folder / "host", broker.bootstrap_servers, "measured", settings) as host:
+        host.run(file_source("source", lines, "measured", **steps))
+        host.run(file_sink("sink", folder / "copy", "measured", **plain, **letters))
+        host.run(file_source("paused", lines, "measured-2"))
+        host.run(file_source("stopped", lines, "measured-3"))
+        host.rest.call("PUT", "/connectors/paused/pause")
+        host.rest.call("PUT", "/connectors/stopped/stop")
+        failing = file_sink("failing", folder / "none", "measured", **plain)
+        host.rest.call("POST", "/connectors", {"name": "failing", "config": failing})
+        raising = {"connector.class": MISBEHAVING, "misbehave.how": "raise", "misbehave.where": "connector.start"}
+        host.rest.call("POST", "/connectors", {"name": "raising", "config": raising})
+        used = MeasuredWorker(host)
+        assert eventually(lambda: _is_used(used), 25), host.last_words()[-3000:]
+        yield used
+
+
+def _is_used(worker: MeasuredWorker) -> bool:
+    scrape = worker.scrape("reporter")
+    found = scrape.find('kafka_connect_sink_task_metrics_offset_commit_completion{connector="sink"}')
+    read = scrape.find('kafka_connect_sink_task_metrics_sink_record_read{connector="sink"}')
+    failed = scrape.find('kafka_connect_connector_task_metrics_status_info{status="failed"}')
+    paused = scrape.find('kafka_connect_connector_task_metrics_status_info{status="paused"}')
+    sent = scrape.find("kafka_producer_producer_metrics_outgoing_byte")
+    return bool(found and found[0].value and read[0].value == LINES and failed and paused and sent)
+
+
+@pytest.mark.parametrize("board", BOARDS, ids=lambda board: f"{board['repository']}/{Path(board['path']).name}")
+def test_published_dashboards_are_answered(worker: MeasuredWorker, board: dict[str, Any]) -> None:
+    """Every series that is queried has a value, with every label that is selected."""
+    scrape = worker.scrape(board["names"])
+    wanted = [each for each in board["series"] if not each.startswith("debezium_metrics_")]  # see test_debezium
+    assert [each for each in wanted if not scrape.find(each)] == []
+
+
+def test_counts_are_what_happened(worker: MeasuredWorker) -> None:
+    """As the connectors and their topics have it."""
+    scrape = worker.scrape("strimzi")
+    source, sink = 'connector="source",task="0"', 'connector="sink",task="0"'
+    counts = {
+        f"source_task_source_record_poll_total{{{source}}}": LINES,
+        f"source_task_source_record_write_total{{{source}}}": LINES,
+        f"source_task_source_record_active_count{{{source}}}": 0,
+        f"sink_task_sink_record_read_total{{{sink}}}": LINES,
+        f"sink_task_sink_record_send_total{{{sink}}}": LINES - BAD,
+        f"sink_task_sink_record_active_count{{{sink}}}": 0,
+        f"sink_task_partition_count{{{sink}}}": 1,
+        f"task_error_total_record_failures{{{sink}}}": BAD,
+        f"task_error_total_record_errors{{{sink}}}": BAD,
+        f"task_error_total_records_skipped{{{sink}}}": BAD,
+        f"task_error_total_errors_logged{{{sink}}}": BAD,
+        f"task_error_deadletterqueue_produce_requests{{{sink}}}": BAD,
+        f"task_error_deadletterqueue_produce_failures{{{sink}}}": 0,
+        'task_error_total_record_errors{connector="failing"}': 1,
+        'task_error_total_records_skipped{connector="failing"}': 0,
+        "worker_connector_count": 6,
+        "worker_task_count": 4,
+        "worker_connector_startup_attempts_total": 6,
+        "worker_connector_startup_failure_total": 1,
+        "worker_task_startup_attempts_total": 5,
+        "worker_task_startup_failure_total": 0,
+        'worker_connector_failed_task_count{connector="failing"}': 1,
+    }
+    assert {name: scrape.value(f"kafka_connect_{name}") for name in counts} == counts
+
+
+def test_texts_are_those_of_the_plugins(worker: MeasuredWorker) -> None:
+    """Class and version of what a task uses, with the step's name."""
+    scrape = worker.scrape("reporter")
+    wanted = {
+        'connector_task_metrics_value_converter_class_info{connector="sink"}': ("value_converter_class", JSON),
+        'connector_transform_metrics_transform_class_info{transform="hoist"}': ("transform_class", HOIST),
+        'connector_predicate_metrics_predicate_class_info{predicate="all"}': ("predicate_class", TOPIC_NAME),
+        'connector_metrics_status_info{connector="paused"}': ("status", "paused"),
+        'connector_task_metrics_status_info{connector="failing"}': ("status", "failed"),
+    }
+    found = {name: scrape.find(f"kafka_connect_{name}")[0].labels[label] for name, (label, _) in wanted.items()}
+    assert found == {name: text for name, (_, text) in wanted.items()}
+
+
+def test_times_and_shares_are_plausible(worker: MeasuredWorker) -> None:
+    """Neither a time nor a share is negative or in another unit."""
+    scrape = worker.scrape("reporter")
+    task = '{connector="sink",task="0"}'
+    assert 0.5 < scrape.value(f"kafka_connect_connector_task_metrics_running_ratio{task}") <= 1
+    assert scrape.value('kafka_connect_connector_task_metrics_pause_ratio{connector="paused"}') > 0.5
+    assert scrape.value(f"kafka_connect_connector_task_metrics_offset_commit_success_percentage{task}") == 1
+    assert scrape.value(f"kafka_connect_connector_task_metrics_offset_commit_failure_percentage{task}") == 0
+    assert scrape.value("process_resident_memory_bytes") > 20 << 20
+
+
+def test_unknown_names_are_refused(worker: MeasuredWorker) -> None:
+    """With those that exist."""
+    with pytest.raises(urllib.error.HTTPError) as caught:
+        worker.scrape("grafana")
+    assert caught.value.code == 400
+    assert "expected one or several of reporter, strimzi, confluent, debezium" in caught.value.read().decode()
+
+
+def test_names_may_be_joined(worker: MeasuredWorker) -> None:
+    """Each value is there under all names, and none twice."""
+    scrape = worker.scrape("reporter,strimzi,confluent,debezium")
+    places = [(each.name, tuple(sorted(each.labels.items()))) for each in scrape.samples]
+    assert len(places) == len(set(places))
+    assert scrape.find("kafka_connect_worker_connector_count")
+    assert scrape.find("kafka_connect_connect_worker_metrics_connector_count")
