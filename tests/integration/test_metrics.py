@@ -20,6 +20,7 @@ from tests.integration.thread_host import file_sink, file_source
 from tests.peer.distributed import HearthDistributed
 from tests.peer.hearth_connect import file_bundle
 from tests.peer.topic import Topics
+from tests.peer.worker import Worker
 from tests.timeouts import TIMEOUT, eventually
 
 pytestmark = pytest.mark.slow
@@ -65,7 +66,7 @@ def _matches(sample: Sample, matchers: list[tuple[str, str, str]]) -> bool:
 class MeasuredWorker:
     """A worker with a source, a sink with bad records, and connectors that fail, are paused and are stopped."""
 
-    def __init__(self, host: HearthDistributed) -> None:
+    def __init__(self, host: Worker) -> None:
         self._host = host
 
     def scrape(self, names: str) -> Scrape:
@@ -132,8 +133,9 @@ def _is_used(worker: MeasuredWorker) -> bool:
     read = scrape.find('kafka_connect_sink_task_metrics_sink_record_read{connector="sink"}')
     failed = scrape.find('kafka_connect_connector_task_metrics_status_info{status="failed"}')
     paused = scrape.find('kafka_connect_connector_task_metrics_status_info{status="paused"}')
-    sent = scrape.find("kafka_producer_producer_metrics_outgoing_byte")
-    return bool(found and found[0].value and read[0].value == LINES and failed and paused and sent)
+    sent = scrape.find('kafka_producer_producer_metrics_outgoing_byte{client_id="connector-producer-source-0"}')
+    is_read = bool(found and found[0].value and read[0].value == LINES)
+    return bool(is_read and failed and paused and sent[0].value)
 
 
 @pytest.mark.parametrize("board", BOARDS, ids=lambda board: f"{board['repository']}/{Path(board['path']).name}")
@@ -198,6 +200,12 @@ def test_times_and_shares_are_plausible(worker: MeasuredWorker) -> None:
     assert scrape.value(f"kafka_connect_connector_task_metrics_offset_commit_success_percentage{task}") == 1
     assert scrape.value(f"kafka_connect_connector_task_metrics_offset_commit_failure_percentage{task}") == 0
     assert scrape.value("process_resident_memory_bytes") > 20 << 20
+    assert scrape.value("kafka_connect_connect_metrics_connection_count") > 0
+    assert scrape.value("kafka_connect_connect_metrics_incoming_byte_rate") > 0
+    assert scrape.value("kafka_admin_client_admin_client_metrics_connection_count") > 0
+    client = '{client_id="connector-consumer-sink-0"}'
+    assert scrape.value(f"kafka_consumer_consumer_metrics_incoming_byte{client}") > LINES * len("no json")
+    assert scrape.value("kafka_connect_connect_worker_rebalance_metrics_epoch") == 1
 
 
 def test_unknown_names_are_refused(worker: MeasuredWorker) -> None:

@@ -15,6 +15,7 @@ from hearth.foundation.certificate import make_identity
 from hearth.foundation.log_context import label_of_record
 from hearth.foundation.log_level import levels
 from hearth.link.encryption import EncryptedSocket, server_context
+from hearth.link.heartbeat import say_alive
 from hearth.link.link_call import Replace, Stop
 from hearth.runtime.link import HostUnreachable
 from hearth_api import ConnectError
@@ -157,3 +158,33 @@ def test_nothing_that_crosses_the_network_can_be_read(host: Host, guests: list[G
     assert len(wire.carried) > 500
     for word in (address.token, "customers", "hello", "status", "password", "secret.txt"):
         assert word.encode() not in wire.carried
+
+
+class Counting:
+    """A task that has counted."""
+
+    def __init__(self) -> None:
+        self.changes: dict[str, float] = {"polled": 5, "poll_seconds": 0.25}
+        self.sent: dict[str, float] = {}
+
+    def report(self) -> dict[str, float]:
+        """Return the counts that were not sent."""
+        return self.changes
+
+    def reported(self, changes: Any) -> None:
+        """Note what was sent."""
+        self.sent, self.changes = dict(changes), {}
+
+
+def test_counts_come_with_the_answer_to_a_heartbeat(host: Host, guests: list[Guest]) -> None:
+    """They wake neither side in addition; nothing is said of a task that counted nothing."""
+    guest = guests[0].join(host.expect("c", 0, 1))
+    guest.link.reporter = counting = Counting()
+    for channel in host.server._channels():
+        assert say_alive(channel)
+    event = host.next_event()
+    assert (event.kind, event.generation, event.counts) == ("counts", 1, {"polled": 5, "poll_seconds": 0.25})
+    assert counting.sent == event.counts
+    guest.link.status("RUNNING", None, {"polled": 9})
+    event = host.next_event()
+    assert (event.kind, event.state, event.counts) == ("status", "RUNNING", {"polled": 9})

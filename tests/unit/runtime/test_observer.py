@@ -15,6 +15,8 @@ from hearth.runtime.link import HostLost
 from hearth.runtime.observer import TaskObserver
 from hearth.staging.tolerance import ToleranceExceeded
 from hearth_api import ConnectError, TopicPartition
+from hearth_execution.failure import ErrorInfo
+from hearth_stage.poll_times import PollTimes
 from tests.unit.runtime.sample import SETTINGS, Record, failure
 
 
@@ -24,12 +26,14 @@ class Link:
     def __init__(self) -> None:
         self.is_lost = False
         self.received: list[Any] = []
+        self.last_counts: Any = None
 
     def status(self, state: str, trace: str | None = None, counts: Any = None) -> None:
         """Note a state."""
         if self.is_lost:
             raise HostLost("the link to the host is gone")
         self.received.append((state, trace))
+        self.last_counts = counts
 
     def add_topics(self, topics: list[str]) -> None:
         """Note topics."""
@@ -173,3 +177,93 @@ def test_failures_are_logged_only_if_enabled(link: Link, caplog: pytest.LogCaptu
     observed.failed(failure(3), Record(3))
     assert caplog.messages == []
     assert observed.counts.failed == 1
+
+
+def test_counts_are_reported_once_and_peaks_start_anew(link: Link) -> None:
+    """A report that did not arrive is made again."""
+    observed = observer(link)
+    observed.poll_returned(PollTimes(2, 10, 0.5, 0.4, 7))
+    first = observed.report()
+    assert {name: first[name] for name in ("polls", "poll_seconds", "poll_longest", "batch_largest")} == {
+        "polls": 2,
+        "poll_seconds": 0.5,
+        "poll_longest": 0.4,
+        "batch_largest": 7,
+    }
+    assert observed.report() == first
+    observed.reported(first)
+    assert observed.report() == {}
+
+
+def test_a_peak_that_grows_while_it_is_reported_is_reported_again(link: Link) -> None:
+    """The loop counts on while its host is told."""
+    observed = observer(link)
+    observed.unfinished(5)
+    sent = observed.report()
+    observed.unfinished(8)
+    observed.reported(sent)
+    assert observed.report()["active_most"] == 8
+
+
+def test_records_are_active_from_their_read_to_their_commit(link: Link) -> None:
+    """Over all partitions; those of a revoked one are not the task's any more."""
+    here, there = TopicPartition("t", 0), TopicPartition("t", 1)
+    observed = observer(link)
+    observed.assigned([here, there])
+    observed.read({here: 10, there: 0}, {here: 15, there: 4}, 9)
+    assert (observed.counts.active, observed.counts.partitions) == (9, 2)
+    observed.committed(0.1, {here: 12})
+    assert observed.counts.active == 7
+    observed.read({here: 15}, {here: 20}, 5)
+    assert observed.counts.active == 12
+    observed.revoked([here], are_lost=False)
+    assert (observed.counts.active, observed.counts.partitions) == (4, 1)
+
+
+def test_transactions_are_measured_by_their_acknowledged_records(link: Link) -> None:
+    """Aborted ones are not."""
+    observed = observer(link)
+    for count, is_committed in ((5, True), (100, False), (3, True)):
+        observed.acknowledged(count, [])
+        observed.transaction_ended(is_committed=is_committed)
+    counts = observed.counts
+    sizes = counts.transaction_records, counts.transaction_largest, counts.transaction_smallest
+    assert (counts.transactions, *sizes) == (2, 8, 5, 3)
+
+
+@pytest.mark.parametrize(
+    ("phase", "is_tolerant", "counted"),
+    [
+        ("VALUE_CONVERTER", True, (1, 1, 1)),
+        ("VALUE_CONVERTER", False, (1, 1, 0)),
+        ("TASK_PUT", True, (1, 0, 0)),
+        ("TASK_PUT", False, (1, 1, 0)),
+        ("KAFKA_PRODUCE", True, (1, 1, 0)),
+    ],
+)
+def test_failures_are_counted_as_in_kafka_connect(
+    link: Link, phase: str, is_tolerant: bool, counted: tuple[int, int, int]
+) -> None:
+    """What a sink reports itself is an error only if it is not tolerated; refused records are skipped elsewhere."""
+    observed = observer(link, is_tolerant=is_tolerant)
+    observed.failed(replace(failure(0), phase=phase), None)
+    counts = observed.counts
+    assert (counts.failures, counts.errors, counts.skipped) == counted
+
+
+def test_a_retriable_error_that_lasts_counts_its_attempts_and_its_end(link: Link) -> None:
+    """As in Kafka Connect: two retries of three attempts make four."""
+    observed = TaskObserver("c-0", link, replace(SETTINGS, retry_timeout_ms=1000))  # type: ignore[arg-type]
+    observed.step_retried()
+    observed.step_retried()
+    info = ErrorInfo("retriable", "the.Error", "not now", "trace")
+    observed.failed(replace(failure(0), error=info), None)
+    assert (observed.counts.retries, observed.counts.failures, observed.counts.errors) == (2, 4, 1)
+
+
+def test_last_counts_go_with_the_end(link: Link) -> None:
+    """There is no heartbeat after it."""
+    observed = observer(link)
+    observed.sent(3)
+    observed.ended(None)
+    assert link.last_counts == {"sent": 3}

@@ -788,9 +788,11 @@ def test_the_observer_counts_what_becomes_of_records() -> None:
     world.confirm_letters()
     stop(world)
     counts = world.observer.counts
-    assert (counts.polled, counts.failed, counts.dead_lettered, counts.retried) == (7, 1, 1, 3)
+    assert (counts.read, counts.failed, counts.dead_lettered, counts.retried) == (7, 1, 1, 3)
     assert counts.put == 5 + 3
-    assert counts.commits == 1
+    assert (counts.accepted, counts.dead_letters, counts.dead_letters_refused) == (5, 1, 0)
+    assert (counts.commits, counts.commits_begun, counts.commits_passed) == (1, 1, 0)
+    assert (counts.active, counts.active_most, counts.partitions) == (0, 7, 0)
 
 
 def settled(world: World) -> int:

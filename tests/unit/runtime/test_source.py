@@ -693,9 +693,11 @@ def test_the_observer_counts_what_becomes_of_records() -> None:
     run.producer.answer(T0, 3)
     drain(run)
     counts = run.observer.counts
-    assert (counts.polled, counts.failed, counts.skipped, counts.acknowledged, counts.retried) == (6, 3, 2, 2, 2)
+    assert (counts.polled, counts.failed, counts.skipped, counts.acknowledged, counts.retried) == (6, 3, 3, 2, 2)
     assert counts.sent == 4 + counts.retried
-    assert counts.commits == 1
+    assert (counts.commits, counts.commits_begun, counts.commits_failed) == (1, 1, 0)
+    assert (counts.active, counts.active_most) == (0, 4)
+    assert (counts.failures, counts.errors, counts.logged) == (3, 3, 0)
 
 
 # Converted beside the loop -------------------------------------------------------------------------------------

@@ -94,6 +94,7 @@ final class Sink {
         List<Transformations.Numbered> records = Transformations.read(request.bodies.subList(0, own), false, rows);
         ArrayNode failures = answer.args.putArray("failures");
         long began = System.nanoTime();
+        long longest = 0;
         int taken = 0;
         int from = 0;
         for (int place = 0; place < Math.max(1, ends.length); place++) {
@@ -104,6 +105,7 @@ final class Sink {
             while (to < records.size() && (ends.length == 0 || records.get(to).row() < ends[place])) {
                 to++;
             }
+            long putBegan = System.nanoTime();
             Attempts attempts = new Attempts(retry, Frame.JSON.createArrayNode());
             try {
                 put(records.subList(from, to), attempts);
@@ -115,7 +117,8 @@ final class Sink {
                 break;
             } finally {
                 attempts.failures().forEach(failures::add);
-                answer.args.put("seconds", (System.nanoTime() - began) / 1e9);
+                longest = Math.max(longest, System.nanoTime() - putBegan);
+                answer.args.put("seconds", (System.nanoTime() - began) / 1e9).put("longest", longest / 1e9);
             }
             if (attempts.count() > 0 && !isTolerant) {
                 break;

@@ -32,6 +32,8 @@ final class Source {
     private final Plugins plugins;
     private final PluginRegistry registry;
     private final PollBuffer buffer;
+    private final PollTimes times = new PollTimes();
+    private long pollNs;
     private final Map<Long, SourceRecord> pending = new ConcurrentHashMap<>();
     private volatile SourceTask task;
     private WorkerTransactionContext transactions;
@@ -107,7 +109,9 @@ final class Source {
             if (emptySince < 0) {
                 emptySince = System.nanoTime();
             }
+            long began = System.nanoTime();
             List<SourceRecord> records = task.poll();
+            pollNs = System.nanoTime() - began;
             if (records != null && !records.isEmpty()) {
                 emptySince = -1;
                 isEmptyReported = false;
@@ -153,6 +157,7 @@ final class Source {
             }
         }
         if (transactions == null) {
+            times.add(records.size(), pollNs);
             buffer.add(records, !joinsPolls);
             return;
         }
@@ -162,14 +167,20 @@ final class Source {
             boolean commits = transactions.shouldCommitOn(record);
             boolean aborts = transactions.shouldAbortOn(record);
             if (commits || aborts) {
-                buffer.add(part, true);
+                addPart(part);
                 endTransaction(commits, aborts);
                 part = new ArrayList<>();
             }
         }
         if (!part.isEmpty()) {
-            buffer.add(part, true);
+            addPart(part);
         }
+    }
+
+    private void addPart(List<SourceRecord> part) {
+        times.add(part.size(), pollNs);
+        pollNs = 0;
+        buffer.add(part, true);
     }
 
     private void endTransaction(boolean commits, boolean aborts) {
@@ -192,6 +203,7 @@ final class Source {
                 separate(groups, message, record);
             }
         }
+        times.writeTo(message.args);
         channel.notify(tenant, "source.batches", message);
         return message.bodies.stream().mapToLong(body -> body.length).sum();
     }
