@@ -6,7 +6,7 @@ import json
 import re
 import urllib.error
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -55,7 +55,7 @@ class Scrape:
 
 
 def _matches(sample: Sample, matchers: list[tuple[str, str, str]]) -> bool:
-    tests = {
+    tests: dict[str, Callable[[str, str], bool]] = {
         "=": lambda value, wanted: value == wanted,
         "!=": lambda value, wanted: value != wanted,
         "=~": lambda value, wanted: re.fullmatch(wanted, value) is not None,

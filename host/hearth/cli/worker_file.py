@@ -29,7 +29,7 @@ from hearth_api.java import parse_type
 C = TypeVar("C", bound=WorkerConfig)
 
 IGNORED = {
-    "metric.reporters": "metrics are not reported",
+    "metric.reporters": "GET /metrics has the metrics",
     "plugin.discovery": "plugins are always found by their metadata",
 }
 """Keys that have no effect in any mode, with the reason."""

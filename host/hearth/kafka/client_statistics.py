@@ -29,14 +29,14 @@ class ClientStatistics:
     @classmethod
     def read(cls, text: bytes | str) -> ClientStatistics:
         """Read librdkafka's JSON (its ``STATISTICS.md``)."""
-        told = orjson.loads(text)
-        brokers = told.get("brokers", {}).values()
+        found = orjson.loads(text)
+        brokers = found.get("brokers", {}).values()
         return cls(
             connections=sum(each.get("state") == "UP" for each in brokers),
-            requests=told.get("tx", 0),
-            responses=told.get("rx", 0),
-            bytes_sent=told.get("tx_bytes", 0),
-            bytes_received=told.get("rx_bytes", 0),
+            requests=found.get("tx", 0),
+            responses=found.get("rx", 0),
+            bytes_sent=found.get("tx_bytes", 0),
+            bytes_received=found.get("rx_bytes", 0),
             connects=sum(each.get("connects", 0) for each in brokers),
         )
 

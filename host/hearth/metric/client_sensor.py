@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import asdict
 
 from hearth.kafka.client_statistics import ClientStatistics
-from hearth.metric.sensor import ADMIN, CONNECT, CONSUMER, PRODUCER, Kind, Measurement, Sensor, Tags
+from hearth.metric.sensor import ADMIN, CONNECT, CONSUMER, PRODUCER, Measurement, Sensor, SensorKind, Tags
 from hearth.metric.task_metric import TaskMetrics
 
 _GROUPS = {
@@ -34,7 +34,7 @@ class ClientSensors:
         group = _GROUPS[domain]
         self._connections = Sensor(group, "connection-count", "Connections to brokers.", domain=domain)
         self._totals = [
-            (count, Sensor(group, f"{name}-total", f"{doc} by the client.", Kind.TOTAL, domain))
+            (count, Sensor(group, f"{name}-total", f"{doc} by the client.", SensorKind.TOTAL, domain))
             for count, name, doc in _COUNTS
         ]
         self._rates = [
@@ -43,7 +43,7 @@ class ClientSensors:
         ]
         node = group.replace("-metrics", "-node-metrics")
         self._of_nodes = [
-            (count, Sensor(node, f"{name}-total", f"{doc} by the client, of all brokers.", Kind.TOTAL, domain))
+            (count, Sensor(node, f"{name}-total", f"{doc} by the client, of all brokers.", SensorKind.TOTAL, domain))
             for count, name, doc in _COUNTS[:2]
         ]
 
@@ -64,8 +64,8 @@ SENSORS = {domain: ClientSensors(domain) for domain in _GROUPS}
 _OF_CONNECT = _GROUPS[CONNECT]
 _IO_RATIO = Sensor(_OF_CONNECT, "io-ratio", "Share of the time spent with input and output: NaN, librdkafka has none.")
 _IO_RATE = Sensor(_OF_CONNECT, "network-io-rate", "Requests and responses of the client per second.")
-_FAILED = Sensor(_OF_CONNECT, "failed-authentication-total", "Log-ins that brokers refused.", Kind.TOTAL)
-_SUCCEEDED = Sensor(_OF_CONNECT, "successful-authentication-total", "Log-ins that brokers accepted.", Kind.TOTAL)
+_FAILED = Sensor(_OF_CONNECT, "failed-authentication-total", "Log-ins that brokers refused.", SensorKind.TOTAL)
+_SUCCEEDED = Sensor(_OF_CONNECT, "successful-authentication-total", "Log-ins that brokers accepted.", SensorKind.TOTAL)
 _SUCCESS_RATE = Sensor(_OF_CONNECT, "successful-authentication-rate", "Log-ins per second that brokers accepted.")
 
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
-from hearth.metric.sensor import CONNECT, OWN, PROCESS, Kind, Sensor, Tags
+from hearth.metric.sensor import CONNECT, OWN, PROCESS, Sensor, SensorKind, Tags
 
 
 @dataclass(frozen=True)
@@ -57,7 +57,7 @@ def _without_total(name: str) -> str:
 
 def _reporter(sensor: Sensor) -> Iterator[MetricName]:
     whole = f"{_snake(sensor.domain)}_{_snake(sensor.group)}_{_snake(sensor.name)}"
-    if sensor.kind is Kind.TEXT:
+    if sensor.kind is SensorKind.TEXT:
         yield MetricName(f"{whole}_info", "gauge", _snake, _snake(sensor.name))
     else:
         yield MetricName(_without_total(whole), "gauge", _snake)
@@ -68,7 +68,7 @@ def _confluent(sensor: Sensor) -> Iterator[MetricName]:
     if sensor.group == "app-info":
         for whole in ("kafka_connect_app", "kafka_connect_app_info"):
             yield MetricName(whole, "gauge", _snake, name)
-    elif sensor.kind is Kind.TEXT:
+    elif sensor.kind is SensorKind.TEXT:
         yield MetricName(f"{_snake(sensor.domain)}_{group}", "gauge", _snake, name)
     else:
         whole = f"{_snake(sensor.domain)}_{group}_{name}"
@@ -80,19 +80,19 @@ def _confluent(sensor: Sensor) -> Iterator[MetricName]:
 def _strimzi(sensor: Sensor) -> Iterator[MetricName]:
     name, start = _snake(sensor.name), sensor.group.removesuffix("-metrics")
     if sensor.group == "app-info":
-        whole = "kafka_connect_start_time_ms" if sensor.kind is not Kind.TEXT else f"kafka_connect_{name}_info"
+        whole = "kafka_connect_start_time_ms" if sensor.kind is not SensorKind.TEXT else f"kafka_connect_{name}_info"
         yield MetricName(whole, "gauge", _joined, name)
         return
     is_prefixed = sensor.domain != CONNECT or start == "connect" or start.startswith("connect-")
     whole = f"kafka_{_snake(start)}_{name}" if is_prefixed else f"kafka_connect_{_snake(start)}_{name}"
-    if sensor.kind is Kind.TEXT:
+    if sensor.kind is SensorKind.TEXT:
         yield MetricName(whole, "gauge", _joined, name)
     else:
         yield MetricName(whole, sensor.kind.value, _joined)
 
 
 def _debezium(sensor: Sensor) -> Iterator[MetricName]:
-    if sensor.kind is Kind.TEXT or sensor.domain != CONNECT:
+    if sensor.kind is SensorKind.TEXT or sensor.domain != CONNECT:
         return
     if sensor.group in ("connect-worker-metrics", "connect-metrics"):
         whole = f"kafka_{_snake(sensor.group)}_{_snake(sensor.name)}"
@@ -102,7 +102,7 @@ def _debezium(sensor: Sensor) -> Iterator[MetricName]:
 def _one_name(sensor: Sensor) -> Iterator[MetricName]:
     """Yield the name of what is measured here alone, and of the process."""
     name = _snake(sensor.name)
-    if sensor.kind is Kind.TEXT:
+    if sensor.kind is SensorKind.TEXT:
         yield MetricName(f"{sensor.domain}_{name}_info", "gauge", _snake, name)
     else:
         yield MetricName(f"{sensor.domain}_{name}", sensor.kind.value, _snake)

@@ -15,7 +15,7 @@ OWN = "hearth"
 PROCESS = "process"
 
 
-class Kind(Enum):
+class SensorKind(Enum):
     """What the value of a sensor is."""
 
     TOTAL = "counter"
@@ -31,7 +31,7 @@ class Sensor:
     group: str
     name: str
     doc: str
-    kind: Kind = Kind.VALUE
+    kind: SensorKind = SensorKind.VALUE
     domain: str = CONNECT
 
 

@@ -6,14 +6,14 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from hearth.metric.client_sensor import SENSORS
-from hearth.metric.sensor import CONSUMER, PRODUCER, Kind, Measurement, Sensor, Tags, measured
+from hearth.metric.sensor import CONSUMER, PRODUCER, Measurement, Sensor, SensorKind, Tags, measured
 from hearth.metric.task_metric import PAUSED, RUNNING, TaskMetrics
 from hearth.runtime.plan import TaskPlan
 from hearth.staging.plugin_plan import PluginSpec
 
 TASK, SOURCE, SINK = "connector-task-metrics", "source-task-metrics", "sink-task-metrics"
 ERROR = "task-error-metrics"
-_TOTAL, _VALUE, _TEXT = Kind.TOTAL, Kind.VALUE, Kind.TEXT
+_TOTAL, _VALUE, _TEXT = SensorKind.TOTAL, SensorKind.VALUE, SensorKind.TEXT
 
 Read = Callable[[TaskMetrics], float]
 
@@ -42,7 +42,7 @@ class SensorTable:
     reads: Sequence[Read]
 
     @classmethod
-    def of(cls, group: str, rows: Sequence[tuple[str, Kind, Read, str]]) -> SensorTable:
+    def of(cls, group: str, rows: Sequence[tuple[str, SensorKind, Read, str]]) -> SensorTable:
         """Return the table of rows: name, kind, read and meaning."""
         return cls([Sensor(group, name, doc, kind) for name, kind, _, doc in rows], [read for _, _, read, _ in rows])
 

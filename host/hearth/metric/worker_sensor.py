@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from hearth.foundation.process_usage import process_usage
-from hearth.metric.sensor import NO_TAGS, PROCESS, Kind, Measurement, Sensor, Tags, measured
+from hearth.metric.sensor import NO_TAGS, PROCESS, Measurement, Sensor, SensorKind, Tags, measured
 from hearth.metric.worker_metric import LeaderChanges, StartCounts, WorkerMetrics
 
 WORKER, REBALANCE, COORDINATOR = (
@@ -16,7 +16,7 @@ WORKER, REBALANCE, COORDINATOR = (
     "connect-coordinator-metrics",
 )
 CONNECTOR, APP = "connector-metrics", "app-info"
-_TOTAL, _TEXT = Kind.TOTAL, Kind.TEXT
+_TOTAL, _TEXT = SensorKind.TOTAL, SensorKind.TEXT
 STATES = ("total", "running", "paused", "failed", "unassigned", "destroyed", "restarting")
 
 _COUNTS = (

@@ -61,9 +61,9 @@ class TaskObserver(FailureLog):
 
     def report(self) -> dict[str, float]:
         """Return the counts that the host does not have yet."""
-        told = None if self._statistics is None else self._statistics.take()
-        if told is not None:
-            for name, value in asdict(told).items():
+        newest = None if self._statistics is None else self._statistics.take()
+        if newest is not None:
+            for name, value in asdict(newest).items():
                 setattr(self.counts, name, value)
         return self.counts.changes(self._reported)
 

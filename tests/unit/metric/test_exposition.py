@@ -13,14 +13,14 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from hearth.metric.exposition import exposition, number
 from hearth.metric.sample_window import SampleWindows
-from hearth.metric.sensor import OWN, Kind, Measurement, Sensor, Tags
+from hearth.metric.sensor import OWN, Measurement, Sensor, SensorKind, Tags
 from hearth.metric.task_metric import TaskMetrics
 from hearth.metric.task_sensor import MeasuredTask
 from tests.unit.runtime.sample import task_plan
 
 VALUE = Sensor("sink-task-metrics", "partition-count", "Partitions assigned\nto the \\ task.")
-STATUS = Sensor("connector-task-metrics", "status", "State.", Kind.TEXT)
-OWN_TOTAL = Sensor("", "restarts-total", "Restarts.", Kind.TOTAL, OWN)
+STATUS = Sensor("connector-task-metrics", "status", "State.", SensorKind.TEXT)
+OWN_TOTAL = Sensor("", "restarts-total", "Restarts.", SensorKind.TOTAL, OWN)
 
 
 def read(measurements: list[Measurement], *profiles: str) -> dict[tuple[str, tuple[tuple[str, str], ...]], float]:

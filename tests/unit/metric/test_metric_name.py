@@ -5,12 +5,12 @@ from __future__ import annotations
 import pytest
 
 from hearth.metric.metric_name import PROFILES, names_of
-from hearth.metric.sensor import OWN, PRODUCER, Kind, Sensor, Tags
+from hearth.metric.sensor import OWN, PRODUCER, Sensor, SensorKind, Tags
 
-TOTAL = Sensor("source-task-metrics", "source-record-poll-total", "", Kind.TOTAL)
-STATUS = Sensor("connector-metrics", "status", "", Kind.TEXT)
+TOTAL = Sensor("source-task-metrics", "source-record-poll-total", "", SensorKind.TOTAL)
+STATUS = Sensor("connector-metrics", "status", "", SensorKind.TEXT)
 WORKER = Sensor("connect-worker-metrics", "connector-count", "")
-BYTES = Sensor("producer-node-metrics", "incoming-byte-total", "", Kind.TOTAL, PRODUCER)
+BYTES = Sensor("producer-node-metrics", "incoming-byte-total", "", SensorKind.TOTAL, PRODUCER)
 
 CASES = [
     (TOTAL, "reporter", ["kafka_connect_source_task_metrics_source_record_poll"], "gauge"),
