@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import math
 import re
+import time
 import urllib.error
 import urllib.request
 from collections.abc import Callable, Iterator
@@ -206,6 +208,31 @@ def test_times_and_shares_are_plausible(worker: MeasuredWorker) -> None:
     client = '{client_id="connector-consumer-sink-0"}'
     assert scrape.value(f"kafka_consumer_consumer_metrics_incoming_byte{client}") > LINES * len("no json")
     assert scrape.value("kafka_connect_connect_worker_rebalance_metrics_epoch") == 1
+
+
+def test_what_kafka_connect_lacks_is_measured(worker: MeasuredWorker) -> None:
+    """Lag and its age also of a task that failed, failures by their reason, steps, and when each phase succeeded."""
+    assert eventually(lambda: not math.isnan(_lag(worker, "failing", "records")), TIMEOUT)
+    assert (_lag(worker, "failing", "records"), _lag(worker, "sink", "records")) == (LINES, 0)
+    assert _lag(worker, "failing", "seconds") > 0
+    assert _lag(worker, "sink", "seconds") == 0
+    scrape = worker.scrape("reporter")
+    reason = 'phase="VALUE_CONVERTER",error="org.apache.kafka.connect.errors.DataException"'
+    assert scrape.value(f'hearth_failed_records_total{{connector="sink",{reason}}}') == BAD
+    assert scrape.value('hearth_task_dead_letters_total{connector="sink"}') == BAD
+    assert scrape.value('hearth_step_records_total{connector="source",step="poll"}') == LINES
+    assert scrape.value('hearth_step_records_total{connector="sink",step="put"}') == LINES - BAD
+    assert scrape.value('hearth_step_records_total{connector="sink",step="convert"}') == LINES
+    assert scrape.value('hearth_step_seconds_total{connector="sink",step="convert"}') > 0
+    for phase in ("polled", "delivered", "committed"):
+        last = scrape.value(f'hearth_task_last_success_timestamp_seconds{{connector="sink",phase="{phase}"}}')
+        assert time.time() - 120 < last <= time.time()
+    assert scrape.value('hearth_task_restarts_total{connector="sink"}') == 0
+
+
+def _lag(worker: MeasuredWorker, connector: str, unit: str) -> float:
+    found = worker.scrape("reporter").find(f'hearth_sink_lag_{unit}{{connector="{connector}",topic="measured"}}')
+    return found[0].value if found else math.nan
 
 
 def test_unknown_names_are_refused(worker: MeasuredWorker) -> None:

@@ -76,8 +76,8 @@ RUN_BY = {
 STORY = (f"{GUIDE}/write-a-plugin.md", f"{GUIDE}/package.md")
 """Pages whose commands, of any program, an integration test runs in order."""
 OWN_PREFIXES = (
-    "autoscaling.", "capacity.", "errors.task.restart.", "hearth.", "metrics.names", "plugin.", "rest.mask.", "task.isolation",
-    "task.link.", CHOICE,
+    "autoscaling.", "capacity.", "errors.task.restart.", "hearth.", "metrics.names", "plugin.", "rest.mask.",
+    "task.isolation", "task.link.", CHOICE,
 )  # fmt: skip
 OF_KAFKA = {"plugin.path", "plugin.discovery"}
 """Prefixes of keys that Kafka Connect also has."""

@@ -67,6 +67,7 @@ class Supervisor:
         )
         self._later = later
         self._revision: int | None = None
+        self.access: tuple[tuple[str, str], ...] | None = None  # of an admin client for the topics of a sink
         self._tasks_revision: int | None = None
         self._run: ConnectorRun | None = None
         self._sharing_history = SharingHistory()
@@ -319,6 +320,8 @@ class Supervisor:
             plans = self._services.planner.plan(plugin, version, named, tasks)
             if plugin.type is PluginType.SOURCE:
                 fence_earlier_tasks(self._services.configs, self._services.planner, named, len(tasks))
+            else:
+                self.access = tuple(sorted(self._services.planner.sink_group(named)[0].items()))
             restarts = self._services.planner.worker_for(settings.config).task_restarts(settings.config)
         except (ConnectError, OSError) as error:
             trace = settings.hidden(summary_of(error))

@@ -7,7 +7,14 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 
 CHANGES = Mapping[str, float]
-"""Counts by name: those that changed since the last report."""
+"""Counts by name: those that changed since the last report.
+
+Some have further parts in their names, separated by slashes: ``failed/PHASE/CLASS`` is how many records failed so, and
+``committed/TOPIC/PARTITION`` the offset that a sink has committed of a partition that it owns, or owned.
+"""
+FAILED, COMMITTED = "failed/", "committed/"
+MOST_REASONS = 50
+"""Records that fail in more ways are counted under the class ``other``."""
 
 
 @dataclass
@@ -23,6 +30,9 @@ class TaskCounts:
     polls: int = 0
     """Polls that returned records."""
     poll_seconds: float = 0.0
+    converted: int = 0
+    """Records that were transformed and converted outside the task's stage."""
+    convert_seconds: float = 0.0
     read: int = 0
     """Records that the consumer returned."""
     sent: int = 0

@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import fields
 
-from hearth.link.task_counts import CHANGES, PEAKS, TaskCounts
+from hearth.link.task_counts import CHANGES, COMMITTED, FAILED, PEAKS, TaskCounts
 from hearth.metric.sample_window import SampleWindows, WindowedStat
 
 COUNTS = frozenset(each.name for each in fields(TaskCounts))
@@ -38,6 +38,9 @@ class TaskMetrics:
         self._clock = clock
         self._lock = threading.Lock()
         self._counts: dict[str, float] = {}
+        self._failed: dict[tuple[str, str], float] = {}
+        self._committed: dict[tuple[str, int], int] = {}
+        self._runs = 0
         self._stats = {name: WindowedStat(windows) for name in (*_RATES, *_TIMES, "attempt")}
         self._state = ""
         self._since = self._began = clock()
@@ -46,7 +49,8 @@ class TaskMetrics:
     def begin_run(self) -> None:
         """Start anew with a run of the task, which counts from 0."""
         with self._lock:
-            self._counts = {}
+            self._counts, self._failed = {}, {}
+            self._runs += 1
 
     def enter(self, state: str) -> None:
         """Note the state of the task."""
@@ -67,6 +71,7 @@ class TaskMetrics:
                 if name in COUNTS
             }
             self._counts.update((name, changes[name]) for name in grown)
+            self._take_named(changes)
             for name in _RATES:
                 if grown.get(name):
                     self._stats[name].record(now, grown[name])
@@ -75,6 +80,35 @@ class TaskMetrics:
                     self._stats[name].record(now, grown.get(total, 0), number, grown.get(most, 0), grown.get(least, 0))
             if attempts := grown.get("commits", 0) + grown.get("commits_failed", 0):
                 self._stats["attempt"].record(now, grown.get("commits", 0), attempts)
+
+    def _take_named(self, changes: CHANGES) -> None:
+        for name, value in changes.items():
+            if name.startswith(FAILED):
+                phase, _, class_name = name.removeprefix(FAILED).partition("/")
+                self._failed[phase, class_name] = value
+            elif name.startswith(COMMITTED):
+                topic, _, number = name.removeprefix(COMMITTED).rpartition("/")
+                self._committed[topic, int(number)] = int(value)
+
+    @property
+    def state(self) -> str:
+        """Return the present state, empty before the first."""
+        return self._state
+
+    @property
+    def runs(self) -> int:
+        """Return how many runs were launched."""
+        return self._runs
+
+    def failures(self) -> dict[tuple[str, str], float]:
+        """Return how many records of the present run failed, by phase and class of the error."""
+        with self._lock:
+            return dict(self._failed)
+
+    def committed(self) -> dict[tuple[str, int], int]:
+        """Return the offset that a sink has committed, for each topic and partition that it owns or owned last."""
+        with self._lock:
+            return dict(self._committed)
 
     def count(self, name: str) -> float:
         """Return a count of the present run."""

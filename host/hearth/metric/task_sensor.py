@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from hearth.metric.client_sensor import SENSORS
-from hearth.metric.sensor import CONSUMER, PRODUCER, Measurement, Sensor, SensorKind, Tags, measured
+from hearth.metric.sensor import CONSUMER, OWN, PRODUCER, Measurement, Sensor, SensorKind, Tags, measured
 from hearth.metric.task_metric import PAUSED, RUNNING, TaskMetrics
 from hearth.runtime.plan import TaskPlan
 from hearth.staging.plugin_plan import PluginSpec
@@ -142,6 +142,29 @@ OF_ERRORS = SensorTable.of(
         ("last-error-timestamp", _VALUE, _count("error_ms"), "When a record last failed, in ms since 1970; 0: never."),
     ],
 )
+
+
+def _own(name: str, doc: str, kind: SensorKind = SensorKind.TOTAL) -> Sensor:
+    return Sensor("", name, doc, kind, OWN)
+
+
+OF_RUNS = SensorTable(
+    [
+        _own("task-restarts-total", "Runs of the task after its first."),
+        _own("task-repeated-records-total", "Records that the present run sent or put again."),
+        _own("task-dead-letters-total", "Dead letters of the present run that the broker has."),
+    ],
+    [lambda each: max(0, each.runs - 1), _count("retried"), _count("dead_lettered")],
+)
+_STEP_SECONDS = _own("step-seconds-total", "Seconds that the present run spent in a step.")
+_STEP_RECORDS = _own("step-records-total", "Records that went through a step in the present run.")
+_STEPS_OF = {
+    "source": (("poll", "poll_seconds", "polled"), ("convert", "convert_seconds", "converted")),
+    "sink": (("convert", "convert_seconds", "converted"), ("put", "put_seconds", "accepted")),
+}
+"""Steps with the counts of their time and records; `convert` has transformations too, but those in the stage."""
+_SUCCESS = _own("task-last-success-timestamp-seconds", "When a phase last succeeded.", SensorKind.VALUE)
+_FAILED = _own("failed-records-total", "Records that failed in the present run, by phase and error.")
 STATUS = Sensor(TASK, "status", "State of the task in lower case.", _TEXT)
 _PLUGINS = (
     ("task", "connector", "of the connector"),
@@ -177,12 +200,16 @@ class MeasuredTask:
     """A task whose values are read: its metrics with the tables and texts that fit its plan."""
 
     def __init__(self, plan: TaskPlan, metrics: TaskMetrics) -> None:
-        self._metrics = metrics
+        self.metrics = metrics
         self._tags = Tags.of(connector=plan.connector, task=plan.task)
         tables = [OF_ALL, OF_ERRORS, OF_SINKS if plan.sink else OF_SOURCES]
         if plan.source is not None and plan.source.transaction is not None:
             tables.append(OF_TRANSACTIONS)
         self._tables = tables
+        self._step_tags = [
+            (self._tags.plus(step=step), seconds, records) for step, seconds, records in _STEPS_OF[plan.type]
+        ]
+        self._phase_tags = {phase: self._tags.plus(phase=phase) for phase, _ in metrics.times()}
         self._client = SENSORS[CONSUMER if plan.sink else PRODUCER], _client_of(plan)
         self._texts = [*self._described(plan), *self._steps(plan.plugins)]
 
@@ -190,10 +217,22 @@ class MeasuredTask:
         """Yield all values of the task, which is in this state."""
         yield STATUS, self._tags, state.lower()
         for table in self._tables:
-            yield from table.measure(self._metrics, self._tags)
+            yield from table.measure(self.metrics, self._tags)
+        yield from self._measure_own()
         sensors, client = self._client
-        yield from sensors.measure(self._metrics, client)
+        yield from sensors.measure(self.metrics, client)
         yield from self._texts
+
+    def _measure_own(self) -> Iterator[Measurement]:
+        """Yield what Kafka Connect does not measure."""
+        yield from OF_RUNS.measure(self.metrics, self._tags)
+        for tags, seconds, records in self._step_tags:
+            yield _STEP_SECONDS, tags, self.metrics.count(seconds)
+            yield _STEP_RECORDS, tags, self.metrics.count(records)
+        for phase, moment in self.metrics.times():
+            yield _SUCCESS, self._phase_tags[phase], moment
+        for (phase, class_name), count in self.metrics.failures().items():
+            yield _FAILED, self._tags.plus(phase=phase, error=class_name), count
 
     def _described(self, plan: TaskPlan) -> Iterator[Measurement]:
         tags = self._tags

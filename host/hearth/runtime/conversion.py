@@ -44,9 +44,13 @@ class Conversion(Generic[R]):
         executor: Executor | None = None,
         quick: float | None = None,
         clock: Callable[[], float] = time.perf_counter,
+        on_done: Callable[[int, float], None] = lambda count, seconds: None,
     ) -> None:
-        """``quick`` is how many seconds of converting may hold up the loop; the default depends on who converts."""
-        self._wake, self._clock = wake, clock
+        """``quick`` is how many seconds of converting may hold up the loop; the default depends on who converts.
+
+        ``on_done`` is called with the number of records of a batch, and the seconds that it took, where it is done.
+        """
+        self._wake, self._clock, self._on_done = wake, clock, on_done
         self._quick = quick if quick is not None else HANDED_SECONDS if pipeline.has_stages else QUICK_SECONDS
         steps = 2 if pipeline.is_apart else 1
         self._executors = [executor or ThreadPoolExecutor(1, THREAD_NAME) for _ in range(steps)]
@@ -80,7 +84,9 @@ class Conversion(Generic[R]):
         def end(made: A, seconds: float) -> R:
             began = self._clock()
             done = then(made)
-            self._paces = (*self._paces[-1:], (seconds + self._clock() - began) / max(count, FEW))
+            seconds += self._clock() - began
+            self._paces = (*self._paces[-1:], seconds / max(count, FEW))
+            self._on_done(count, seconds)
             return done
 
         def convert() -> R:

@@ -13,7 +13,7 @@ from typing import Any
 
 from hearth.isolation.stage_tenant import StageLost
 from hearth.kafka.client_statistics import StatisticsKeeper
-from hearth.link.task_counts import CHANGES, PEAKS, TaskCounts, now_ms
+from hearth.link.task_counts import CHANGES, COMMITTED, FAILED, MOST_REASONS, PEAKS, TaskCounts, now_ms
 from hearth.runtime.link import HostLost, TaskLink
 from hearth.staging.failure_log import FailureLog
 from hearth.staging.plugin_plan import TaskSettings
@@ -41,6 +41,8 @@ class TaskObserver(FailureLog):
         self._reported: dict[str, float] = {}
         self._consumed: dict[TopicPartition, int] = {}
         self._committed: dict[TopicPartition, int] = {}
+        self._named: dict[str, float] = {}
+        """Counts with further parts in their names."""
         self._in_transactions = 0
         """Records acknowledged up to the end of the last transaction."""
         self._statistics: StatisticsKeeper | None = None
@@ -65,7 +67,8 @@ class TaskObserver(FailureLog):
         if newest is not None:
             for name, value in asdict(newest).items():
                 setattr(self.counts, name, value)
-        return self.counts.changes(self._reported)
+        named = {name: value for name, value in self._named.copy().items() if self._reported.get(name) != value}
+        return self.counts.changes(self._reported) | named
 
     def reported(self, changes: CHANGES) -> None:
         """Note that the host has these counts."""
@@ -88,10 +91,13 @@ class TaskObserver(FailureLog):
         with contextlib.suppress(ConnectError):
             self._link.status(state, trace, self.report())
 
-    def assigned(self, partitions: Collection[TopicPartition]) -> None:
-        """Partitions were assigned to the task."""
+    def assigned(
+        self, partitions: Collection[TopicPartition], offsets: Mapping[TopicPartition, int] | None = None
+    ) -> None:
+        """Partitions were assigned to the task; ``offsets`` are those that the group has committed."""
         log.info("partitions assigned: %s", _named(partitions))
         self.counts.partitions += len(partitions)
+        self._note_committed(offsets or {})
 
     def revoked(self, partitions: Collection[TopicPartition], *, are_lost: bool) -> None:
         """Partitions were revoked; nothing was committed for lost ones."""
@@ -128,8 +134,7 @@ class TaskObserver(FailureLog):
         """The consumer returned records, from one offset of each partition to another."""
         self.counts.read += count
         self.counts.polled_ms = now_ms()
-        for partition, start in starts.items():
-            self._committed.setdefault(partition, start)
+        self._note_committed({each: start for each, start in starts.items() if each not in self._committed})
         self._consumed.update(ends)
         self._count_unconsumed()
 
@@ -186,7 +191,7 @@ class TaskObserver(FailureLog):
         with self._lock:
             counts.commit_longest = max(counts.commit_longest, seconds)
         if offsets:
-            self._committed.update(offsets)
+            self._note_committed(offsets)
             self._count_unconsumed()
 
     def commit_passed(self) -> None:
@@ -206,6 +211,15 @@ class TaskObserver(FailureLog):
             counts.transaction_largest = max(counts.transaction_largest, size)
             counts.transaction_smallest = min(counts.transaction_smallest or size, size)
 
+    def _note_committed(self, offsets: Mapping[TopicPartition, int]) -> None:
+        self._committed.update(offsets)
+        self._named.update((_place(partition), offset) for partition, offset in offsets.items())
+
+    def converted(self, count: int, seconds: float) -> None:
+        """Records were transformed and converted; called on the thread that did it."""
+        self.counts.converted += count
+        self.counts.convert_seconds += seconds
+
     def _count_unconsumed(self) -> None:
         """Count what was read and not committed, over all partitions."""
         ends, commits = self._consumed, self._committed
@@ -224,7 +238,14 @@ class TaskObserver(FailureLog):
             counts.skipped += self._settings.is_tolerant and failure.phase not in (TASK_PUT, KAFKA_PRODUCE)
             counts.logged += self._settings.logs_failures
             counts.error_ms = now_ms()
+            self._count_reason(failure.phase, failure.error.class_name)
         super().failed(failure, record)
+
+    def _count_reason(self, phase: str, class_name: str) -> None:
+        name = f"{FAILED}{phase}/{class_name}"
+        if name not in self._named and sum(each.startswith(FAILED) for each in self._named) >= MOST_REASONS:
+            name = f"{FAILED}{phase}/other"
+        self._named[name] = self._named.get(name, 0) + 1
 
     def failed_unseen(self, count: int) -> None:
         """``count`` records failed whose details were not requested: they are tolerated."""
@@ -288,6 +309,10 @@ class TaskObserver(FailureLog):
         if new and self._settings.tracks_topics:
             self._topics.update(new)
             self._link.add_topics(new)
+
+
+def _place(partition: TopicPartition) -> str:
+    return f"{COMMITTED}{partition.topic}/{partition.partition}"
 
 
 def _named(partitions: Collection[TopicPartition]) -> str:

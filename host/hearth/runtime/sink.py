@@ -220,7 +220,7 @@ class SinkLoop:
         self._put_loop.settle_all()
         committed = self._look_up(partitions)
         self._positions.assign(partitions, committed)
-        self._observer.assigned(partitions)
+        self._observer.assigned(partitions, committed)
         self._calls.call(OpenPartitions(partitions))
         self._calls.serve()
         return committed | self._positions.rewind(self._requests.take_rewind(partitions))

@@ -134,7 +134,9 @@ class TaskRun:
             opened, partial(answer_source, self._event_queue.put, self._link.read_offsets)
         )
         pipeline = Pipeline(plan, places, between)
-        conversion: Conversion[Prepared] = Conversion(pipeline, self._event_queue.wake)
+        conversion: Conversion[Prepared] = Conversion(
+            pipeline, self._event_queue.wake, on_done=self._observer.converted
+        )
         opened.enter_context(closing(conversion))
         services = TaskServices(
             self._event_queue, self._observer, Tolerance(self._settings, self._observer), stage, pipeline, conversion
@@ -155,7 +157,9 @@ class TaskRun:
         inside, between = split(plan)
         stage, places = self._open_places(opened, partial(answer_sink, self._event_queue, tolerance))
         pipeline = Pipeline(plan, places, between)
-        conversion: Conversion[Delivery] = Conversion(pipeline, self._event_queue.wake)
+        conversion: Conversion[Delivery] = Conversion(
+            pipeline, self._event_queue.wake, on_done=self._observer.converted
+        )
         opened.enter_context(closing(conversion))
         started = start_sink(stage, plan, inside, has_reporter=tolerance.is_reporting, is_tolerant=tolerance.is_all)
         services = TaskServices(self._event_queue, self._observer, tolerance, stage, pipeline, conversion)

@@ -86,3 +86,13 @@ def test_strange_counts_are_ignored() -> None:
     metrics, _ = task()
     metrics.take({"polled": 1, "what is this": 3})
     assert metrics.count("what is this") == 0
+
+
+def test_counts_with_parts_in_their_names_are_kept_apart() -> None:
+    """Failures are those of the present run, committed offsets those of the task."""
+    metrics, _ = task()
+    metrics.take({"failed/VALUE_CONVERTER/a.B": 2, "committed/the.topic/11": 7, "read": 3})
+    assert metrics.failures() == {("VALUE_CONVERTER", "a.B"): 2}
+    assert metrics.committed() == {("the.topic", 11): 7}
+    metrics.begin_run()
+    assert (metrics.failures(), metrics.committed(), metrics.runs) == ({}, {("the.topic", 11): 7}, 1)

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from hearth.link.task_counts import TaskCounts
+from hearth.link.task_counts import FAILED, MOST_REASONS, TaskCounts
 from hearth.runtime.link import HostLost
 from hearth.runtime.observer import TaskObserver
 from hearth.staging.tolerance import ToleranceExceeded
@@ -267,3 +267,27 @@ def test_last_counts_go_with_the_end(link: Link) -> None:
     observed.sent(3)
     observed.ended(None)
     assert link.last_counts == {"sent": 3}
+
+
+def test_committed_offsets_are_reported_by_partition(link: Link) -> None:
+    """From the assignment on, and only those that changed."""
+    here, there = TopicPartition("t", 0), TopicPartition("t", 1)
+    observed = observer(link)
+    observed.assigned([here, there], {here: 5})
+    assert observed.report() == {"partitions": 2, "committed/t/0": 5}
+    observed.reported(observed.report())
+    observed.read({there: 8}, {there: 9}, 1)
+    assert {name: value for name, value in observed.report().items() if name.startswith("committed")} == {
+        "committed/t/1": 8
+    }
+
+
+def test_failures_are_counted_by_their_reason(link: Link) -> None:
+    """As many reasons as fit, and the rest together."""
+    observed = observer(link)
+    for number in range(MOST_REASONS + 5):
+        error = ErrorInfo("data", f"the.Error{number}", "", "")
+        observed.failed(replace(failure(0), error=error), None)
+    found = {name: value for name, value in observed.report().items() if name.startswith(FAILED)}
+    assert len(found) == MOST_REASONS + 1
+    assert found[f"failed/{failure(0).phase}/other"] == 5
