@@ -24,6 +24,7 @@ from tests.bench import (
     idle,
     installation,
     isolation,
+    jar,
     latency,
     leader,
     mode,
@@ -68,10 +69,12 @@ CASES: dict[str, Callable[[Bench], Result]] = {
     "dirty:own": failing_plugin.measure,
     "dirty:read": header_sink.measure,
     "dirty:latency": bad_record.measure,
+    **jar.CASES,
 }
 
 _OTHERS = (
     "s", "t", "stores", "once", "leader", *"wxyz", "through", *dirty.CASES, "dirty:own", "dirty:read", "dirty:latency",
+    *jar.CASES,
 )  # fmt: skip
 USUAL = [case for case in CASES if case not in _OTHERS]
 """The cases that run where none is named: all but those that have more pipelines than all others, wait longer, have no

@@ -12,6 +12,7 @@ final class Request {
     final int tenant;
     final JsonNode args;
     final List<byte[]> bodies;
+    final PutRecords put;
     private final Channel channel;
     private final JsonNode id;
 
@@ -22,6 +23,7 @@ final class Request {
         id = frame.header().get("id");
         args = frame.header().path("args");
         bodies = frame.bodies();
+        put = op.equals("sink.put") ? PutRecords.of(this) : null;
     }
 
     void reply(Answer answer) {

@@ -3,7 +3,6 @@ package hearth.stage;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.node.ArrayNode;
 import hearth.stage.data.ConsumedRecord;
-import hearth.stage.data.ConsumedRecords;
 import hearth.stage.data.RecordBatches;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -88,10 +87,7 @@ final class Sink {
 
     /** Runs the puts of a call until the task sends a request or the time is used up; the first one's error is the call's. */
     private int putAll(Request request, int[] ends, Answer answer) {
-        int own = request.bodies.size() - request.args.path("consumed").asInt();
-        List<byte[]> consumed = request.bodies.subList(own, request.bodies.size());
-        ConsumedRecords rows = consumed.isEmpty() ? null : new ConsumedRecords(consumed);
-        List<Transformations.Numbered> records = Transformations.read(request.bodies.subList(0, own), false, rows);
+        List<Transformations.Numbered> records = request.put.get();
         ArrayNode failures = answer.args.putArray("failures");
         long began = System.nanoTime();
         long longest = 0;

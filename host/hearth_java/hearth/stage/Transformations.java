@@ -55,6 +55,9 @@ final class Transformations {
 
     /** Returns what is left of the records after the steps. */
     List<Numbered> apply(List<Step> steps, List<Numbered> records, Attempts attempts) {
+        if (steps.isEmpty()) {
+            return records;
+        }
         List<Numbered> left = new ArrayList<>(records.size());
         for (Numbered each : records) {
             ConnectRecord<?> record = each.record;

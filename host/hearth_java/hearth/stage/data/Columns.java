@@ -233,12 +233,9 @@ public final class Columns {
             case STRUCT -> readStructs(schema, (StructVector) vector, start, values);
             case ARRAY, MAP -> readLists(schema, (ListVector) vector, start, values);
             default -> {
-                boolean isLogical = Logical.is(schema);
-                for (int row = 0; row < count; row++) {
-                    if (!vector.isNull(start + row)) {
-                        Object plain = get(schema.type(), vector, start + row);
-                        values[row] = isLogical ? Logical.fromPhysical(schema, plain) : plain;
-                    }
+                PlainColumn.read(schema.type(), vector, start, values);
+                for (int row = 0; Logical.is(schema) && row < count; row++) {
+                    values[row] = values[row] == null ? null : Logical.fromPhysical(schema, values[row]);
                 }
             }
         }
@@ -247,20 +244,6 @@ public final class Columns {
 
     static String text(FieldVector vector, int row) {
         return vector.isNull(row) ? null : new String(((BaseVariableWidthVector) vector).get(row), StandardCharsets.UTF_8);
-    }
-
-    private static Object get(Schema.Type type, FieldVector vector, int row) {
-        return switch (type) {
-            case INT8 -> ((TinyIntVector) vector).get(row);
-            case INT16 -> ((SmallIntVector) vector).get(row);
-            case INT32 -> ((IntVector) vector).get(row);
-            case INT64 -> ((BigIntVector) vector).get(row);
-            case FLOAT32 -> ((Float4Vector) vector).get(row);
-            case FLOAT64 -> ((Float8Vector) vector).get(row);
-            case BOOLEAN -> ((BitVector) vector).get(row) == 1;
-            case STRING -> text(vector, row);
-            default -> ((BaseVariableWidthVector) vector).get(row);
-        };
     }
 
     private static void readStructs(Schema schema, StructVector vector, int start, Object[] values) {
