@@ -25,6 +25,9 @@ from tests.bench import (
     installation,
     isolation,
     jar,
+    jar_change,
+    jar_mirror,
+    jar_start,
     latency,
     leader,
     mode,
@@ -44,6 +47,12 @@ from tests.peer.java_connect import PERFORMANCE_OPTIONS
 from tests.peer.topic import Topics
 from tests.reservation import reserve_port
 
+_JAR: dict[str, Callable[[Bench], Result]] = {
+    **jar.CASES,
+    "jar-changes": jar_change.measure,
+    "jar-mirror": jar_mirror.measure,
+    "jar-start": jar_start.measure,
+}
 CASES: dict[str, Callable[[Bench], Result]] = {
     **{case.case: partial(throughput.measure, case) for case in throughput.CASES},
     "e": plugin_list.measure,
@@ -69,12 +78,12 @@ CASES: dict[str, Callable[[Bench], Result]] = {
     "dirty:own": failing_plugin.measure,
     "dirty:read": header_sink.measure,
     "dirty:latency": bad_record.measure,
-    **jar.CASES,
+    **_JAR,
 }
 
 _OTHERS = (
     "s", "t", "stores", "once", "leader", *"wxyz", "through", *dirty.CASES, "dirty:own", "dirty:read", "dirty:latency",
-    *jar.CASES,
+    *_JAR,
 )  # fmt: skip
 USUAL = [case for case in CASES if case not in _OTHERS]
 """The cases that run where none is named: all but those that have more pipelines than all others, wait longer, have no

@@ -35,7 +35,7 @@ def measure(bench: Bench) -> Result:
     result = Result("i", f"file sources with nothing to read, one task each; {CLIENTS} clients create them", metrics)
     for pair, side in bench.runs():
         for count in bench.connectors:
-            values = _Run(bench, side, count).measure(result)
+            values = IdleRun(bench, side, count).measure(result)
             result.add(side, **{f"{name} {count}": value for name, value in values.items()})
             summary = ", ".join(f"{name} {value:.3g}" for name, value in values.items())
             bench.say(f"i {pair}/{bench.pairs} {side} {count}: {summary}")
@@ -63,13 +63,15 @@ def _metrics(count: int) -> list[Metric]:
     ]
 
 
-class _Run:
+class IdleRun:
     """One worker with ``count`` connectors, from its start to its end."""
 
-    def __init__(self, bench: Bench, side: str, count: int) -> None:
+    def __init__(
+        self, bench: Bench, side: str, count: int, settings: Mapping[str, str] | None = None
+    ) -> None:
         self._name = bench.fresh("bench-i")
         self._bench, self._count = bench, count
-        self._worker = bench.worker(side)
+        self._worker = bench.worker(side, settings)
 
     def measure(self, result: Result) -> dict[str, float]:
         """Run it, and note the kinds of its processes."""

@@ -15,6 +15,8 @@ _CPU_EVERY = 0.1
 _MEMORY_EVERY = 0.5
 _PROC = Path("/proc")
 _STAGE = "hearth_stage"
+JAVA_STAGE = "java stage"
+_STAGE_CLASS = "hearth.stage.Main"
 
 
 class Row(NamedTuple):
@@ -103,7 +105,7 @@ class Meter:
             self._seen[pid].memory = 0
         for pid, row in alive.items():
             process = self._seen.setdefault(pid, Process(row.name, row.started))
-            process.name, process.cpu = row.name, row.cpu
+            process.name, process.cpu = _name(pid, row), row.cpu
             if memory:
                 process.memory = pss(pid)
         if memory:
@@ -175,6 +177,11 @@ def _lines(file: Path) -> list[str]:
         return []
 
 
+def _name(pid: int, row: Row) -> str:
+    """Return a process's name; the JVM of a stage has another than Spark's."""
+    return label(_command(pid)) if row.name == "java" else row.name
+
+
 def descendants(root: int) -> dict[int, str]:
     """Return the pids of a process and its descendants with their command lines."""
     return {pid: _command(pid) for pid in _tree(root, {})}
@@ -220,7 +227,7 @@ def label(command: str) -> str:
     """Return a short name for a command line: java, the Python module with its first argument, the program."""
     words = command.split() or ["ended"]
     if words[0].endswith("java"):
-        return "java"
+        return JAVA_STAGE if _STAGE_CLASS in words else "java"
     if "-m" in words[:-1]:
         return " ".join(words[words.index("-m") + 1 :][:2])
     return next((Path(word).name for word in words[1:] if not word.startswith("-")), Path(words[0]).name)

@@ -45,9 +45,9 @@ def measure(bench: Bench) -> Result:
     result.notes.append(f"Java's four bundles are {jars} jars; Hearth's are its four first-party projects, packed")
     for pair, side in bench.runs():
         if side == "java":
-            result.add(side, four=_timed(_java_command(java)))
+            result.add(side, four=timed(java_list(java)))
         else:
-            listed = {"four": _timed(_hearth_command(hearth)), "many": _timed(_hearth_command(many))}
+            listed = {"four": timed(hearth_list(hearth)), "many": timed(hearth_list(many))}
             result.add(side, **listed, again=_looked_again(many))
         bench.say(f"e {pair}/{bench.pairs} {side}: {result.runs[side]['four'][-1]:.3f} s")
     return result
@@ -85,14 +85,14 @@ def many_bundles(folder: Path, count: int) -> None:
             wheel.writestr(f"{name}-1.0.dist-info/RECORD", "")
 
 
-def _java_command(folder: Path) -> Sequence[str]:
+def java_list(folder: Path) -> Sequence[str]:
     """Return `connect-plugin-path list` as Kafka's script runs it."""
     path = ":".join(map(str, connect_jars()))
     tool = "org.apache.kafka.tools.ConnectPluginPath"
     return [str(find_java().executable), "-Xmx256M", "-cp", path, tool, "list", "--plugin-path", str(folder)]
 
 
-def _hearth_command(folder: Path) -> Sequence[str]:
+def hearth_list(folder: Path) -> Sequence[str]:
     return [sys.executable, "-m", "hearth", "plugins", "list", "--plugin-path", str(folder)]
 
 
@@ -104,7 +104,7 @@ def _looked_again(folder: Path) -> float:
     return time.monotonic() - started
 
 
-def _timed(command: Sequence[str]) -> float:
+def timed(command: Sequence[str]) -> float:
     """Run a command and return the seconds it took."""
     started = time.monotonic()
     done = subprocess.run(command, capture_output=True, text=True, env=hearth_environment(), check=False)

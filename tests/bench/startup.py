@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from tests.bench.bench import Bench
@@ -26,40 +26,42 @@ def measure(bench: Bench) -> Result:
     file.write_text("first\n")
     # An environment is built for a new bundle; that is installation, not start.
     if "hearth" in bench.sides:
-        _run(bench, "hearth", file)
+        started(bench, "hearth", file)
     for pair, side in bench.runs():
-        rest, first = _run(bench, side, file)
+        rest, first = started(bench, side, file)
         result.add(side, rest=rest, first=first)
         bench.say(f"f {pair}/{bench.pairs} {side}: REST {rest:.2f} s, first record {first:.2f} s")
     return result
 
 
-def _run(bench: Bench, side: str, file: Path) -> tuple[float, float]:
+def started(
+    bench: Bench, side: str, file: Path, settings: Mapping[str, str] | None = None
+) -> tuple[float, float]:
     """Start a worker and return both times in seconds."""
     topic = bench.fresh("bench-f")
     bench.topics.create(topic)
     config = {"name": topic, "connector.class": SOURCE_CLASS, "file": str(file), "topic": topic}
-    worker = bench.worker(side, connectors=[config])
+    worker = bench.worker(side, settings, connectors=[config])
     with bench.topics.watched(topic) as count:
         assert count() == 0
-        started = time.monotonic()
+        begun = time.monotonic()
         worker.start(wait=False)
         try:
-            return _watch(worker, count, started)
+            return _watch(worker, count, begun)
         finally:
             worker.stop()
             bench.topics.delete([topic])
 
 
-def _watch(worker: Worker, count: Callable[[], int], started: float) -> tuple[float, float]:
+def _watch(worker: Worker, count: Callable[[], int], begun: float) -> tuple[float, float]:
     """Poll the REST API and the topic alternately until both work."""
     rest = first = 0.0
     while not (rest and first):
         if not rest and worker.rest.is_up():
-            rest = time.monotonic() - started
+            rest = time.monotonic() - begun
         if not first and count():
-            first = time.monotonic() - started
+            first = time.monotonic() - begun
         assert worker.is_running, worker.last_words()
-        assert time.monotonic() - started < _TIMEOUT, worker.last_words()
+        assert time.monotonic() - begun < _TIMEOUT, worker.last_words()
         time.sleep(_POLL)
     return rest, first

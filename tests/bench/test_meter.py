@@ -69,6 +69,7 @@ def test_descendants_come_with_their_command_lines() -> None:
     ("command", "expected"),
     [
         ("/usr/bin/java -cp x Main", "java"),
+        ("/usr/bin/java -cp x hearth.stage.Main x", "java stage"),
         ("/v/bin/python -m hearth standalone w.properties", "hearth standalone"),
         ("/v/bin/python -I -S /x/hearth_stage cpython-312 a/site -- b", "hearth_stage"),
         ("/bin/cat", "cat"),

@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -137,6 +136,22 @@ def follow(
         time.sleep(_POLL)
 
 
+class Liveness:
+    """Tells whether a connector runs; asks its worker only now and then, because each query distorts a measurement."""
+
+    def __init__(self, worker: Worker, name: str) -> None:
+        self._worker, self._name = worker, name
+        self._ask_again = 0.0
+
+    def __call__(self) -> bool:
+        """Return whether the worker runs and nothing of the connector has failed, as far as known."""
+        now = time.monotonic()
+        if now < self._ask_again:
+            return True
+        self._ask_again = now + _ASK_EVERY
+        return self._worker.is_running and "FAILED" not in self._worker.rest.states(self._name)
+
+
 class _World:
     """The common part of both kinds of cases: runs a connector and divides its costs by the records."""
 
@@ -144,7 +159,6 @@ class _World:
         self.bench = bench
         self.case = case
         self.at_peak: dict[str, list[str]] = {}
-        self._ask_again = 0.0
 
     def _measure(self, worker: Worker, config: dict[str, str], count: Callable[[], float]) -> dict[str, float]:
         """Run a connector from its creation to its last record and return the figures."""
@@ -152,7 +166,7 @@ class _World:
             costs = [meter.refreshed()]
             answer = worker.rest.create(config)
             assert answer.status == 201, answer.text
-            is_alive = partial(self._is_alive, worker, config["name"])
+            is_alive = Liveness(worker, config["name"])
             try:
                 progress = follow(count, self.bench.records, is_alive, lambda: costs.append(meter.refreshed()))
             except AssertionError as error:
@@ -161,14 +175,6 @@ class _World:
             costs.append(meter.refreshed())
         self.at_peak[worker.side] = meter.at_peak
         return {"rate": progress.rate, **_cpu(worker.side, costs, progress), **_memory(worker.side, meter)}
-
-    def _is_alive(self, worker: Worker, name: str) -> bool:
-        """Query the worker only now and then; a query at every look would distort the measurement."""
-        now = time.monotonic()
-        if now < self._ask_again:
-            return True
-        self._ask_again = now + _ASK_EVERY
-        return worker.is_running and "FAILED" not in worker.rest.states(name)
 
 
 def _cpu(side: str, costs: Sequence[Cost], progress: Progress) -> dict[str, float]:

@@ -66,6 +66,7 @@ from hearth_stage.provider_call import LoadProvider, LookUp
 from hearth_stage.task_call import (
     AddCredit,
     ContextRequest,
+    EndTransaction,
     HandOver,
     OpenPartitions,
     PollFailed,
@@ -357,6 +358,38 @@ def test_quick_polls_are_joined_where_the_runtime_allows_it(runner: Runner, join
     count, failed = _dripped(runner, PollFailed, {"fails": "yes"}, joins_polls=joins)
     assert count in ends
     assert failed.error.message == "no more"
+
+
+def _bounded(runner: Runner, config: dict[str, str], *, ends_transactions: bool) -> list[Any]:
+    """Return what the source with transactions sends: values, the ends of transactions, and its last message."""
+    runner.call(Configure("source", 0, 1))
+    source = runner.named("BoundedSource")
+    runner.call(StartSource(source, config, ends_transactions=ends_transactions, empty_ms=20))
+    runner.stage.notify(AddCredit(100))
+    sent: list[Any] = []
+    while not isinstance(message := runner.next(), PollsEmpty | PollFailed):
+        if isinstance(message, EndTransaction):
+            sent.append("abort" if message.aborts else "commit")
+        else:
+            sent += [value for batch in message.batches for value in batch.column("value").to_pylist()]
+    runner.call(StopSource())
+    return [*sent, message]
+
+
+def test_transactions_end_where_the_task_says(runner: Runner) -> None:
+    """After a record or after a poll; a task whose transactions the runtime ends has no context for them."""
+    values = [f"v{number}" for number in range(9)]
+    *sent, _ = _bounded(runner, {}, ends_transactions=True)
+    assert sent == [*values[:2], "commit", *values[2:4], "abort", *values[4:], "commit"]
+    *sent, _ = _bounded(runner, {}, ends_transactions=False)
+    assert sent == values
+
+
+def test_task_that_commits_and_aborts_one_transaction_fails(runner: Runner) -> None:
+    """With Kafka Connect's words; the record is not handed over."""
+    *sent, failed = _bounded(runner, {"torn": "yes"}, ends_transactions=True)
+    assert "v2" not in sent
+    assert failed.error.message.startswith("Connector requested both commit and abort of same record against")
 
 
 def test_task_that_never_reports_exhaustion_ends_after_empty_polls(runner: Runner) -> None:

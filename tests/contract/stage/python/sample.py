@@ -235,3 +235,72 @@ class DrippingTask(SourceTask):
 
     def stop(self) -> None:
         """Do nothing."""
+
+
+class BoundedSource(SourceConnector):
+    """Polls numbers, three at a time, and says where transactions end."""
+
+    def version(self) -> str:
+        """Return a version."""
+        return "1"
+
+    def config(self) -> ConfigDef:
+        """Return no keys."""
+        return ConfigDef()
+
+    def start(self, config: Any) -> None:
+        """Need nothing."""
+
+    def stop(self) -> None:
+        """Do nothing."""
+
+    def task_class(self) -> type[SourceTask]:
+        """Return the task."""
+        return BoundedTask
+
+    def task_configs(self, max_tasks: int) -> list[dict[str, str]]:
+        """Return one task."""
+        return [{}]
+
+
+class BoundedTask(SourceTask):
+    """Commits after the second number and after the third poll, and aborts after the fourth number."""
+
+    number = 0
+
+    def version(self) -> str:
+        """Return a version."""
+        return "1"
+
+    def start(self, config: Any) -> None:
+        """Read whether it tears a transaction."""
+        self.is_torn = "torn" in config
+        self.transactions = self.context.transaction_context()
+
+    def poll(self) -> list[SourceRecord] | None:
+        """Return three records until there were nine."""
+        if self.number >= 9:
+            time.sleep(0.001)
+            return None
+        records = [
+            SourceRecord({"name": "n"}, {"position": each + 1}, "t", value_schema=STRING_SCHEMA, value=f"v{each}")
+            for each in range(self.number, self.number + 3)
+        ]
+        self.number += 3
+        if self.transactions is not None:
+            self._end(records)
+        return records
+
+    def _end(self, records: list[SourceRecord]) -> None:
+        if self.number == 3:
+            self.transactions.commit_transaction(records[1])
+        elif self.number == 6:
+            self.transactions.abort_transaction(records[0])
+        else:
+            self.transactions.commit_transaction()
+        if self.is_torn:
+            self.transactions.commit_transaction(records[2])
+            self.transactions.abort_transaction(records[2])
+
+    def stop(self) -> None:
+        """Do nothing."""
