@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from pathlib import Path
 
 from tests.bench.bench import Bench
@@ -13,6 +14,7 @@ from tests.bench.startup import started
 from tests.peer.plugin_list import BUNDLES
 from tests.peer.worker import Worker
 
+_BUNDLE = "debezium-connector-mariadb"
 _CONNECTOR = "io.debezium.connector.mariadb.MariaDbConnector"
 _CONFIG = {
     "name": "shop", "connector.class": _CONNECTOR, "database.hostname": "localhost", "database.port": "1",
@@ -29,24 +31,25 @@ _METRICS = (
 def measure(bench: Bench) -> Result:
     """Measure each time once for each pair, after one run of Hearth that sees the bundles for the first time."""
     result = Result("jar-start", "Java plugins: lists, validation, start", _METRICS)
-    plugins = unpacked(bench, *BUNDLES)
+    five, debezium, files = (unpacked(bench, *each) for each in (BUNDLES, [_BUNDLE], ["connect-file"]))
     file = bench.folder / "jar-start.txt"
     file.write_text("first\n")
     if "hearth" in bench.sides:
-        _run(bench, "hearth", plugins, file)
+        _run(bench, "hearth", (five, debezium, files), file)
     for pair, side in bench.runs():
-        values = _run(bench, side, plugins, file)
+        values = _run(bench, side, (five, debezium, files), file)
         result.add(side, **values)
         bench.say(f"jar-start {pair}/{bench.pairs} {side}: " + ", ".join(f"{v:.2f}" for v in values.values()))
     return result
 
 
-def _run(bench: Bench, side: str, plugins: Path, file: Path) -> dict[str, float]:
-    listed = timed(java_list(plugins) if side == "java" else hearth_list(plugins))
-    settings = {"plugin.path": str(plugins)}
-    with bench.worker(side, settings) as worker:
+def _run(bench: Bench, side: str, plugins: Sequence[Path], file: Path) -> dict[str, float]:
+    """Measure one side; ``plugins`` are the plugin.path of each of the three times."""
+    five, debezium, files = plugins
+    listed = timed(java_list(five) if side == "java" else hearth_list(five))
+    with bench.worker(side, {"plugin.path": str(debezium)}) as worker:
         validated = [_validate(worker) for _ in range(2)]
-    _, first = started(bench, side, file, settings)
+    _, first = started(bench, side, file, {"plugin.path": str(files)})
     return {"list": listed, "validate": validated[0], "again": validated[1], "first": first}
 
 

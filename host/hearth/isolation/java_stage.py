@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
-import importlib.util
 import os
 import shutil
 import subprocess
+import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -56,9 +56,13 @@ def stage_directory(sources: Path = SOURCES, root: Path | None = None) -> Path:
 
 
 def spark_jars() -> list[Path]:
-    """Return the jars of the stage that pyspark has, found without importing pyspark."""
-    spec = importlib.util.find_spec("pyspark")
-    folders = [Path(each, "jars") for each in (spec.submodule_search_locations or [])] if spec else []
+    """Return the jars of the stage that pyspark has, found without importing pyspark.
+
+    The pyspark that Spark's own processes import first is an archive without jars.
+    """
+    folders = [Path(each, "pyspark", "jars") for each in sys.path]
+    if home := os.environ.get("SPARK_HOME"):
+        folders.append(Path(home, "jars"))
     return [_found(name, folders) for name in _OF_SPARK]
 
 

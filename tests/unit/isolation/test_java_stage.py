@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import shutil
+import sys
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -34,6 +36,18 @@ def test_other_sources_are_compiled_again(tmp_path: Path, monkeypatch: pytest.Mo
     with (tmp_path / "sources" / "hearth" / "stage" / "Main.java").open("a") as main:
         main.write("// changed\n")
     assert stage_directory(tmp_path / "sources", tmp_path / "root") != before
+
+
+def test_jars_are_found_beside_an_archive_of_pyspark(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Spark starts its own processes with such an archive, first on their path and without jars."""
+    with zipfile.ZipFile(tmp_path / "pyspark.zip", "w") as archive:
+        archive.writestr("pyspark/__init__.py", "")
+    expected = spark_jars()
+    monkeypatch.setattr(sys, "path", [str(tmp_path / "pyspark.zip"), *sys.path])
+    assert spark_jars() == expected
+    monkeypatch.setattr(sys, "path", [str(tmp_path / "pyspark.zip")])
+    monkeypatch.setenv("SPARK_HOME", str(expected[0].parents[1]))
+    assert spark_jars() == expected
 
 
 def test_a_jre_is_enough(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
