@@ -1,7 +1,8 @@
-"""The program of a ledger of changes: a database's changes as a streaming DataFrame, written to Parquet.
+"""The program of a ledger of changes: the guide's query of a database's changes, which it writes to Parquet.
 
-``python -m tests.crash.change_query FOLDER OPTIONS``: the options of the read are JSON; checkpoint and files are in
-the folder. The program ends when a file ``done`` exists there and no changes have come for a while.
+``python -m tests.crash.change_query FOLDER OTHER``: the folder has ``plugin_path`` and gets everything else; OTHER is a
+JSON object of texts that replace texts of the guide. The program ends when a file ``done`` exists there and no changes
+have come for a while.
 """
 
 from __future__ import annotations
@@ -11,15 +12,18 @@ import os
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 import hearth.spark
+from tests.page import GUIDE, block
 from tests.spark_python import short_lived
 
 QUIET_SECONDS = 8.0
 
 
-def main(folder: Path, options: dict[str, str]) -> None:
+def main(folder: Path, other: dict[str, str]) -> None:
     """Run the query until the changes are read."""
+    os.chdir(folder)
     spark = hearth.spark.session(
         {
             **short_lived(),
@@ -31,17 +35,12 @@ def main(folder: Path, options: dict[str, str]) -> None:
         }
     )
     spark.sparkContext.setLogLevel("ERROR")
-    query = (
-        spark.readStream.format("hearth")
-        .options(**options)
-        .schema("value struct<id int, n int>")
-        .load()
-        .select("value.id", "value.n")
-        .writeStream.format("parquet")
-        .option("path", str(folder / "parquet"))
-        .option("checkpointLocation", str(folder / "checkpoint"))
-        .start()
-    )
+    steps = block("python", "MariaDbConnector", f"{GUIDE}/dataframe.md")
+    for text, replacement in other.items():
+        steps = steps.replace(f'"{text}"', json.dumps(replacement))
+    names = {"spark": spark}
+    exec(compile(steps, "dataframe.md", "exec"), names)
+    query: Any = names["query"]
     (folder / "running").write_text(str(os.getpid()))
     last, since = -1, time.monotonic()
     while query.isActive and not ((folder / "done").exists() and time.monotonic() - since > QUIET_SECONDS):

@@ -1,4 +1,4 @@
-"""Debezium's changes of a MariaDB server in Parquet files, without Kafka: each once, whatever is killed meanwhile."""
+"""The guide's query of a database's changes: each is in the files once, whatever is killed meanwhile; no Kafka runs."""
 
 from __future__ import annotations
 
@@ -29,36 +29,12 @@ KINDS = {"stage": "hearth.stage.Main", "Spark": "SparkSubmit", "driver": "tests.
 START_SECONDS, END_SECONDS = 120.0, 240.0
 
 
-def options(folder: Path, database: MariaDb) -> dict[str, str]:
-    """Return the options of a read of the counters."""
-    (folder / "plugins").mkdir()
-    place("debezium-connector-mariadb", folder / "plugins")
-    return {
-        "plugin.path": str(folder / "plugins"),
-        "hearth.spool": str(folder / "spool"),
-        "connector.class": "io.debezium.connector.mariadb.MariaDbConnector",
-        "database.hostname": "127.0.0.1",
-        "database.port": str(database.port),
-        "database.user": USER,
-        "database.password": PASSWORD,
-        "database.server.id": "184056",
-        "database.ssl.mode": "disable",
-        "database.include.list": "shop",
-        "topic.prefix": "ledger",
-        "poll.interval.ms": "20",
-        "include.schema.changes": "false",
-        "schema.history.internal": "io.debezium.storage.file.history.FileSchemaHistory",
-        "schema.history.internal.file.filename": str(folder / "history.json"),
-        "transforms": "new",
-        "transforms.new.type": "io.debezium.transforms.ExtractNewRecordState",
-    }
-
-
 class Program:
     """The program with the query, started again after each kill."""
 
     def __init__(self, folder: Path, database: MariaDb) -> None:
-        self._folder, self._options = folder, options(folder, database)
+        self._folder = folder
+        self._other = {"db.example.org": "127.0.0.1", "3306": str(database.port), "reader": USER, "secret": PASSWORD}
         self._process: subprocess.Popen[bytes] | None = None
 
     def start(self) -> None:
@@ -68,7 +44,7 @@ class Program:
         self.kill_all()
         running = self._folder / "running"
         running.unlink(missing_ok=True)
-        command = [sys.executable, "-m", "tests.crash.change_query", str(self._folder), json.dumps(self._options)]
+        command = [sys.executable, "-m", "tests.crash.change_query", str(self._folder), json.dumps(self._other)]
         environment = {**os.environ, "PYSPARK_PYTHON": spark_python()}
         with (self._folder / "log").open("ab") as log:
             started = subprocess.Popen(command, stdout=log, stderr=log, cwd=ROOT, env=environment)
@@ -127,9 +103,9 @@ def closing(program: Program) -> Iterator[Program]:
 
 def written(folder: Path) -> list[tuple[int, int]]:
     """Return the counters' numbers in the files that Spark has committed, sorted."""
-    if not (folder / "parquet" / "_spark_metadata").exists():
+    if not (folder / "changes" / "_spark_metadata").exists():
         return []
-    rows = pyarrow.dataset.dataset(committed_files(folder / "parquet"), format="parquet").to_table().to_pylist()
+    rows = pyarrow.dataset.dataset(committed_files(folder / "changes"), format="parquet").to_table().to_pylist()
     return sorted((row["id"], row["n"]) for row in rows)
 
 
@@ -143,6 +119,8 @@ def test_each_change_is_in_the_files_once(tmp_path: Path) -> None:
     """Snapshot and changes; the JVM of the connector, Spark's and the driver are killed, in an order of chance."""
     kinds = list(KINDS)
     random.shuffle(kinds)
+    (tmp_path / "plugin_path").mkdir()
+    place("debezium-connector-mariadb", tmp_path / "plugin_path")
     with serving() as database:
         database.run(TABLE)
         with closing(Program(tmp_path, database)) as program:

@@ -62,7 +62,8 @@ LENGTHS = {README: 200}
 GUIDE_LENGTH = 300
 RUN_BY = {
     ("python", "CounterConnector"): "tests/integration/test_readme_connector.py",
-    ("python", 'format("hearth")'): "tests/integration/datasource/test_write.py",
+    ("python", '"FileStreamSource"'): "tests/integration/datasource/test_write.py",
+    ("python", "MariaDbConnector"): "tests/crash/test_change_stream.py",
     ("python", "hearth.spark.install"): "tests/integration/spark/test_installation.py",
     ("toml", "hearth.source_connectors"): "tests/integration/test_readme_connector.py",
     ("toml", PRELOADS): "tests/unit/test_guide.py",

@@ -45,7 +45,7 @@ def test_a_repeated_batch_writes_the_same_offsets(spark: SparkSession, bundles: 
 
 def test_the_steps_of_the_guide_run(spark: SparkSession, bundles: str, tmp_path: Path) -> None:
     """A file is read into a DataFrame, written to another file, and to a third by a query."""
-    steps = block("python", "readStream", f"{GUIDE}/dataframe.md")
+    steps = block("python", "copy.txt", f"{GUIDE}/dataframe.md")
     for name in ("in.txt", "out.txt", "copy.txt", "spool/lines", "checkpoint"):
         steps = steps.replace(f'"{name}"', repr(str(tmp_path / name)))
     (tmp_path / "in.txt").write_text("one\ntwo\nthree\n")
