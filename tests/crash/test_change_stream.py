@@ -26,7 +26,7 @@ from tests.timeouts import eventually
 pytestmark = [pytest.mark.long, pytest.mark.skipif(not is_installed(), reason="this machine has no MariaDB")]
 
 KINDS = {"stage": "hearth.stage.Main", "Spark": "SparkSubmit", "driver": "tests.crash.change_query"}
-START_SECONDS, END_SECONDS = 120.0, 240.0
+START_SECONDS, END_SECONDS = 240.0, 240.0
 
 
 class Program:

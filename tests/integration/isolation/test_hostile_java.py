@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import re
 from pathlib import Path
 
 import pytest
@@ -14,7 +15,8 @@ from hearth.isolation.java_environment import java_environment
 from hearth.isolation.stage import Stage
 from hearth_api import PluginError
 from hearth_execution.failure import RemoteError
-from hearth_stage.plugin_call import Configure, Load, Ping, WantedPlugin
+from hearth_stage.channel import MessageSender
+from hearth_stage.plugin_call import Configure, EndTenant, Load, Ping, WantedPlugin
 from tests.java_sample import compile_sample
 
 
@@ -26,9 +28,9 @@ def environment(tmp_path_factory: pytest.TempPathFactory) -> Environment:
     return made.confined(Confinement(jvm=Jvm(options=("-Xmx48m",))))
 
 
-def act(stage: Stage, how: str, timeout: float = 30.0) -> None:
+def act(stage: Stage | MessageSender, how: str, timeout: float = 30.0) -> None:
     """Let the plugin act."""
-    stage.call(Configure("sink", 0, 1))
+    stage.call(Configure("sink", 0, 1), timeout)
     stage.call(Load([WantedPlugin("transforms.a", "odd.Hostile", "odd.Hostile", {"act": how})]), timeout)
 
 
@@ -58,3 +60,28 @@ def test_trace_of_a_hanging_call_has_the_stack(environment: Environment) -> None
             act(stage, "hang", 1.0)
         assert "at odd.Hostile.waitForever(Hostile.java:" in f"{raised.value}\n{getattr(raised.value, 'trace', '')}"
         assert stage.connection.await_end(10) is not None
+
+
+def test_trace_of_a_deadlock_names_its_threads_and_locks(environment: Environment) -> None:
+    """And who holds what the others wait for."""
+    with contextlib.closing(Stage.start(environment, "odd")) as stage:
+        stage.call(Ping())
+        with pytest.raises(PluginError) as raised:
+            act(stage, "deadlock", 1.0)
+        trace = f"{raised.value}\n{getattr(raised.value, 'trace', '')}"
+    assert re.search(r"deadlock of the threads (main, hostile-other|hostile-other, main)\n", trace)
+    assert re.search(r"thread main \(BLOCKED on java\.lang\.Object@\w+, which thread hostile-other holds\):", trace)
+    assert "  holds java.lang.Object@" in trace
+
+
+def test_threads_that_a_plugin_leaves_in_a_shared_jvm_are_named(
+    environment: Environment, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Nothing ends them but the JVM; a plugin that leaves none is not mentioned."""
+    with contextlib.closing(Stage.start(environment, "odd")) as stage:
+        for number, how in ((5, "none"), (6, "leave")):
+            tenant = stage.connection.channel.of(number)
+            act(tenant, how)
+            tenant.call(EndTenant(), 30.0)
+    found = [each.getMessage() for each in caplog.records if "threads still run" in each.getMessage()]
+    assert found == ["the plugin was stopped and its threads still run: hostile-left"]

@@ -50,7 +50,7 @@ final class Stage {
         switch (request.op) {
             case "stacks" -> {
                 Answer answer = new Answer();
-                answer.args.put("stacks", stacks());
+                answer.args.put("stacks", Stacks.text());
                 request.reply(answer);
             }
             case "levels" -> Levels.set(Request.texts(request.args.get("levels")));
@@ -64,19 +64,5 @@ final class Stage {
             made.begin(() -> tenants.remove(each));
             return made;
         });
-    }
-
-    private static String stacks() {
-        StringBuilder text = new StringBuilder();
-        Thread.getAllStackTraces().forEach((thread, frames) -> {
-            if (thread != Thread.currentThread()) {
-                text.append("thread ").append(thread.getName()).append(" (").append(thread.getState()).append("):\n");
-                for (StackTraceElement frame : frames) {
-                    text.append("  at ").append(frame).append('\n');
-                }
-                text.append('\n');
-            }
-        });
-        return text.toString();
     }
 }

@@ -23,6 +23,7 @@ final class Tenant {
     private final BlockingQueue<Request> requests = new LinkedBlockingQueue<>();
     private final BlockingQueue<Request> commits = new LinkedBlockingQueue<>();
     private final CountDownLatch stopping = new CountDownLatch(1);
+    private final TenantThreads threads;
     private Thread thread;
     private Thread commitThread;
     private Roles roles;
@@ -39,16 +40,16 @@ final class Tenant {
         this.number = number;
         this.channel = channel;
         this.plugins = plugins;
+        threads = new TenantThreads(number);
         configure(true, Retry.none(stopping));
     }
 
     /** Starts the thread of a tenant that shares the stage. */
     void begin(Runnable ended) {
-        thread = new Thread(() -> {
+        thread = threads.made(() -> {
             run();
             ended.run();
-        }, "stage-" + number);
-        thread.setDaemon(true);
+        }, "" + number);
         thread.start();
     }
 
@@ -101,8 +102,7 @@ final class Tenant {
 
     private void commit(Request request) {
         if (commitThread == null) {
-            commitThread = new Thread(this::serveCommits, "stage-commits");
-            commitThread.setDaemon(true);
+            commitThread = threads.made(this::serveCommits, "commits");
             commitThread.start();
         }
         commits.add(request);
@@ -124,9 +124,7 @@ final class Tenant {
     }
 
     private void measure(Request request) {
-        Thread measuring = new Thread(() -> serve(request), "stage-metrics");
-        measuring.setDaemon(true);
-        measuring.start();
+        threads.made(() -> serve(request), "metrics").start();
     }
 
     private void serve(Request request) {
@@ -268,6 +266,9 @@ final class Tenant {
         }
         quietly(registry::clear);
         commits.add(END);
+        if (number != 0) {
+            threads.reportLeft();
+        }
     }
 
     private static void quietly(Runnable end) {

@@ -3,11 +3,12 @@ package odd;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.CountDownLatch;
 import org.apache.kafka.common.config.ConfigDef;
 import org.apache.kafka.connect.connector.ConnectRecord;
 import org.apache.kafka.connect.transforms.Transformation;
 
-/** Exits, halts, hangs or fills the heap, as the setting says. */
+/** Exits, halts, hangs, deadlocks, fills the heap or leaves a thread, as the setting says. */
 public final class Hostile<R extends ConnectRecord<R>> implements Transformation<R> {
     @Override
     public ConfigDef config() {
@@ -21,6 +22,8 @@ public final class Hostile<R extends ConnectRecord<R>> implements Transformation
             case "halt" -> Runtime.getRuntime().halt(4);
             case "fill" -> fill();
             case "hang" -> waitForever();
+            case "deadlock" -> deadlock();
+            case "leave" -> start("hostile-left", Hostile::waitForever);
             default -> { }
         }
     }
@@ -32,9 +35,37 @@ public final class Hostile<R extends ConnectRecord<R>> implements Transformation
         }
     }
 
+    private static void deadlock() {
+        Object one = new Object();
+        Object other = new Object();
+        CountDownLatch both = new CountDownLatch(2);
+        start("hostile-other", () -> lock(other, one, both));
+        lock(one, other, both);
+    }
+
+    private static void lock(Object first, Object second, CountDownLatch both) {
+        synchronized (first) {
+            both.countDown();
+            try {
+                both.await();
+            } catch (InterruptedException error) {
+                Thread.currentThread().interrupt();
+            }
+            synchronized (second) {
+                throw new IllegalStateException("no deadlock");
+            }
+        }
+    }
+
+    private static void start(String name, Runnable work) {
+        Thread thread = new Thread(work, name);
+        thread.setDaemon(true);
+        thread.start();
+    }
+
     private static void waitForever() {
         try {
-            new java.util.concurrent.CountDownLatch(1).await();
+            new CountDownLatch(1).await();
         } catch (InterruptedException error) {
             Thread.currentThread().interrupt();
         }
