@@ -66,9 +66,7 @@ def _metrics(count: int) -> list[Metric]:
 class IdleRun:
     """One worker with ``count`` connectors, from its start to its end."""
 
-    def __init__(
-        self, bench: Bench, side: str, count: int, settings: Mapping[str, str] | None = None
-    ) -> None:
+    def __init__(self, bench: Bench, side: str, count: int, settings: Mapping[str, str] | None = None) -> None:
         self._name = bench.fresh("bench-i")
         self._bench, self._count = bench, count
         self._worker = bench.worker(side, settings)

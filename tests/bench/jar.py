@@ -25,7 +25,11 @@ _FILE = (
     Throughput("jar-sink", "FileStreamSink of Kafka's jar, String", False, True, {}, goal=2.0),
 )
 _TABLES = Row(
-    f"{TABLES} tables in turn", "kinds_in_turn", {"at.once": "2000", "kinds": str(TABLES)}, source_goal=1.0, turns=TABLES
+    f"{TABLES} tables in turn",
+    "kinds_in_turn",
+    {"at.once": "2000", "kinds": str(TABLES)},
+    source_goal=1.0,
+    turns=TABLES,
 )
 _ENOUGH = 60_000
 

@@ -1,4 +1,4 @@
-"""Case jar-start: the times to list five real bundles of Java plugins, to validate a connector, to its first record."""
+"""Case jar-start: the times to list five real bundles of Java plugins, to validate a connector, to a first record."""
 
 from __future__ import annotations
 

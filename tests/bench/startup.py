@@ -34,9 +34,7 @@ def measure(bench: Bench) -> Result:
     return result
 
 
-def started(
-    bench: Bench, side: str, file: Path, settings: Mapping[str, str] | None = None
-) -> tuple[float, float]:
+def started(bench: Bench, side: str, file: Path, settings: Mapping[str, str] | None = None) -> tuple[float, float]:
     """Start a worker and return both times in seconds."""
     topic = bench.fresh("bench-f")
     bench.topics.create(topic)

@@ -1,8 +1,8 @@
 """The program of a ledger of changes: the guide's query of a database's changes, which it writes to Parquet.
 
-``python -m tests.crash.change_query FOLDER OTHER``: the folder has ``plugin_path`` and gets everything else; OTHER is a
-JSON object of texts that replace texts of the guide. The program ends when a file ``done`` exists there and no changes
-have come for a while.
+``python -m tests.crash.change_query FOLDER OTHER``: the folder has ``plugin_path`` and gets everything else; OTHER is
+a JSON object of texts that replace texts of the guide. The program ends when a file ``done`` exists there and no
+changes have come for a while.
 """
 
 from __future__ import annotations

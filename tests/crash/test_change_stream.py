@@ -1,4 +1,4 @@
-"""The guide's query of a database's changes: each is in the files once, whatever is killed meanwhile; no Kafka runs."""
+"""The guide's query of a database's changes: each is in the files once, whatever is killed; no Kafka runs."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class Program:
         assert running.exists(), self.last_words
 
     def kill(self, kind: str) -> None:
-        """Kill a process of a kind once there is one; after that of Spark or the stage the query ends with an error."""
+        """Kill a process of a kind once there is one; after Spark's or the stage's the query ends with an error."""
         self.wait(lambda: any(self._of(kind)))
         os.kill(next(self._of(kind)), signal.SIGKILL)
 

@@ -1,4 +1,4 @@
-"""Kafka clients that Java plugins open themselves log in as in Java Connect: by their own settings, or by a JAAS file."""
+"""Kafka clients that Java plugins open themselves log in as in Java Connect: by their own settings or a JAAS file."""
 
 from __future__ import annotations
 

@@ -98,6 +98,6 @@ def test_topic_groups_and_heartbeats_are_mirrored(worker: HearthConnect, broker:
     worker.run(connector("Heartbeat", broker, beats))
     ends = [len(RECORDS) // 2] * 2
     assert eventually(lambda: offsets_of(broker, "near.mirrored") == ends, TIMEOUT), worker.last_words()
-    for name in ("near.checkpoints.internal", "heartbeats"):
-        assert eventually(lambda name=name: topics.count(name) > 1, TIMEOUT), worker.last_words()
+    written = ("near.checkpoints.internal", "heartbeats")
+    assert eventually(lambda: all(topics.count(name) > 1 for name in written), TIMEOUT), worker.last_words()
     assert {b"readers" in (each.key or b"") for each in topics.read("near.checkpoints.internal")} == {True}

@@ -25,6 +25,7 @@ from hearth_api import (
     SourceRecord,
     SourceTask,
     Struct,
+    TransactionContext,
     Transformation,
 )
 
@@ -288,19 +289,19 @@ class BoundedTask(SourceTask):
         ]
         self.number += 3
         if self.transactions is not None:
-            self._end(records)
+            self._end(self.transactions, records)
         return records
 
-    def _end(self, records: list[SourceRecord]) -> None:
+    def _end(self, transactions: TransactionContext, records: list[SourceRecord]) -> None:
         if self.number == 3:
-            self.transactions.commit_transaction(records[1])
+            transactions.commit_transaction(records[1])
         elif self.number == 6:
-            self.transactions.abort_transaction(records[0])
+            transactions.abort_transaction(records[0])
         else:
-            self.transactions.commit_transaction()
+            transactions.commit_transaction()
         if self.is_torn:
-            self.transactions.commit_transaction(records[2])
-            self.transactions.abort_transaction(records[2])
+            transactions.commit_transaction(records[2])
+            transactions.abort_transaction(records[2])
 
     def stop(self) -> None:
         """Do nothing."""
