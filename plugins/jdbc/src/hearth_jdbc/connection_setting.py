@@ -22,7 +22,8 @@ from hearth_api import (
     key,
 )
 from hearth_jdbc.dialect import NAMES, dialect_class
-from hearth_jdbc.dialect.interface import Dialect
+from hearth_jdbc.dialect.sink_dialect import SinkDialect
+from hearth_jdbc.dialect.source_dialect import SourceDialect
 from hearth_jdbc.jdbc_url import JdbcUrl
 
 DATABASE = "Database"
@@ -140,10 +141,19 @@ class ConnectionSettings(Settings):
         """Return whether days before 1582 are Julian in records."""
         return self.date_calendar_system == "LEGACY"
 
-    def dialect(self) -> Dialect:
-        """Return the dialect of the database; an unknown one raises a ConfigError."""
+    def source_dialect(self) -> SourceDialect:
+        """Return the dialect of the database, to read; an unknown one raises a ConfigError."""
+        dialect: SourceDialect = self._dialect("Source")
+        return dialect
+
+    def sink_dialect(self) -> SinkDialect:
+        """Return the dialect of the database, to write; an unknown one raises a ConfigError."""
+        dialect: SinkDialect = self._dialect("Sink")
+        return dialect
+
+    def _dialect(self, half: str) -> Any:
         password = self.connection_password
-        return dialect_class(self.url, self.dialect_name)(
+        return dialect_class(self.url, self.dialect_name, half)(
             self.url,
             self.connection_user,
             None if password is None else password.value,

@@ -13,7 +13,7 @@ import time
 from collections.abc import Mapping
 from typing import Any
 
-from hearth_jdbc.dialect.interface import Dialect
+from hearth_jdbc.dialect.source_dialect import SourceDialect
 from hearth_jdbc.table_query import Bound, TableQuery
 
 _log = logging.getLogger(__name__)
@@ -27,7 +27,7 @@ LONG = 10.0
 class Horizon:
     """Finds bounds for the queries of one table."""
 
-    def __init__(self, dialect: Dialect, query: TableQuery, delay_micros: int, *, waits: bool) -> None:
+    def __init__(self, dialect: SourceDialect, query: TableQuery, delay_micros: int, *, waits: bool) -> None:
         """Store the table, how old a timestamp must be, and whether to wait for transactions."""
         self._dialect = dialect
         self._query = query

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from hearth_api import Config, ConfigDef, ConnectError, SinkConnector, Task, TopicPartition
 from hearth_jdbc import VERSION
 from hearth_jdbc.connection_setting import log_ignored
+from hearth_jdbc.session import Session
 from hearth_jdbc.sink_setting import (
     INSERT,
     KAFKA,
@@ -66,5 +67,13 @@ class JdbcSinkConnector(SinkConnector):
         """Do nothing, since `start` acquires nothing."""
 
     def alter_offsets(self, connector_config: Mapping[str, str], offsets: Mapping[TopicPartition, int | None]) -> bool:
-        """Accept every change, since the database contains no offsets."""
+        """Accept every change; with `exactly.once.sink=table`, make it in the database as well."""
+        settings = JdbcSinkConfig(connector_config)
+        if settings.is_exactly_once:
+            from hearth_jdbc.offset_table import OffsetTable
+
+            dialect = settings.sink_dialect()
+            table = dialect.parse_table(settings.exactly_once_table)
+            with Session(dialect, settings).opened() as connection:
+                OffsetTable(dialect, table, connector_config["name"]).alter(connection, offsets)
         return True

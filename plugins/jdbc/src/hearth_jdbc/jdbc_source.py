@@ -41,7 +41,7 @@ class JdbcSourceConnector(SourceConnector):
         log_ignored(props, WITHOUT_EFFECT)
         self._props = dict(props)
         if not settings.whole_query:
-            dialect = settings.dialect()
+            dialect = settings.source_dialect()
             self._watch = TableWatch(dialect, settings, self.context.request_task_reconfiguration)
             try:
                 self._watch.start()

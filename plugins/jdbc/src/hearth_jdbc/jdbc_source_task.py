@@ -45,8 +45,8 @@ class JdbcSourceTask(BatchSourceTask):
         self._polling = threading.Lock()
         self._failures = 0
         self._limit = settings.limit
-        self._dialect = settings.dialect()
-        self._session = Session(self._dialect, settings, is_source=True)
+        self._dialect = settings.source_dialect()
+        self._session = Session(self._dialect, settings)
         tables: list[TableId | None] = [*tables_of(props.get(TABLES) or "")]
         if settings.whole_query:
             tables = [None]

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import logging
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from hearth_api import ConnectError
@@ -19,12 +21,11 @@ _log = logging.getLogger(__name__)
 class Session:
     """The connection of a task, opened when it is first needed and again after it was dropped."""
 
-    def __init__(self, dialect: Dialect, settings: ConnectionSettings, *, is_source: bool) -> None:
+    def __init__(self, dialect: Dialect, settings: ConnectionSettings) -> None:
         """Store how to connect."""
         self.dialect = dialect
         self._attempts = settings.connection_attempts
         self._backoff = settings.connection_backoff_ms / 1000
-        self._is_source = is_source
         self._stopped = threading.Event()
         self._connection: Any = None
 
@@ -34,13 +35,23 @@ class Session:
         while self._connection is None:
             attempt += 1
             try:
-                self._connection = self.dialect.connect(LONGEST_CONNECT, is_source=self._is_source)
+                self._connection = self.dialect.connect(LONGEST_CONNECT)
             except self.dialect.Error as error:
                 if attempt >= self._attempts or self._stopped.is_set():
                     raise ConnectError(f"cannot connect to {self.dialect.url}: {error}") from error
                 _log.warning("cannot connect to %s, attempt %d: %s", self.dialect.url, attempt, error)
                 self._stopped.wait(self._backoff)
         return self._connection
+
+    @contextmanager
+    def opened(self) -> Iterator[Any]:
+        """Provide the connection, and close it at the end; an error of the database becomes a ConnectError."""
+        try:
+            yield self.connection()
+        except self.dialect.Error as error:
+            raise ConnectError(f"{self.dialect.url}: {error}") from error
+        finally:
+            self.drop()
 
     def drop(self) -> None:
         """Close the connection; the next call opens another."""

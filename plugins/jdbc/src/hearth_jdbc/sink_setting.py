@@ -5,6 +5,7 @@ from __future__ import annotations
 from hearth_api import Importance, NonEmptyString, Range, Width, key
 from hearth_jdbc.connection_setting import URL, ConnectionSettings, one_of
 
+EXACTLY_ONCE = "Exactly Once"
 WRITES, MAPPING, DDL, RETRIES = "Writes", "Data Mapping", "DDL Support", "Retries"
 INSERT, UPSERT, UPDATE = "insert", "upsert", "update"
 NONE, KAFKA, RECORD_KEY, RECORD_VALUE = "none", "kafka", "record_key", "record_value"
@@ -116,6 +117,24 @@ class JdbcSinkConfig(ConnectionSettings):
         "trim.sensitive.log", default=False, importance=Importance.LOW, group=RETRIES, order_in_group=3,
         doc="Without effect.", display_name="Trim sensitive log",
     )  # fmt: skip
+
+    exactly_once_sink: str = key(
+        "exactly.once.sink", default=NONE, check=one_of(NONE, "table"), group=EXACTLY_ONCE, order_in_group=1,
+        width=Width.SHORT, display_name="Exactly once", unlisted=True,
+        doc="table: the offsets of topic partitions are written to a table of the database, in the transactions of the"
+        " rows, and win over those of the consumer group, so that each record is written exactly once. none: offsets"
+        " are those of the consumer group, and records may be written again after a crash.",
+    )  # fmt: skip
+    exactly_once_table: str = key(
+        "exactly.once.table", default="hearth_offsets", check=NonEmptyString(), group=EXACTLY_ONCE, order_in_group=2,
+        width=Width.MEDIUM, display_name="Table of offsets", unlisted=True,
+        doc="Table of exactly.once.sink=table, which is created if it is missing; connectors may share it.",
+    )  # fmt: skip
+
+    @property
+    def is_exactly_once(self) -> bool:
+        """Return whether offsets are written to the database."""
+        return self.exactly_once_sink.lower() == "table"
 
     @property
     def mode(self) -> str:

@@ -9,7 +9,8 @@ from difflib import get_close_matches
 from typing import Any
 
 from hearth_api import ConnectError
-from hearth_jdbc.dialect.interface import Dialect, TableId
+from hearth_jdbc.dialect.interface import TableId
+from hearth_jdbc.dialect.source_dialect import SourceDialect
 from hearth_jdbc.session import LONGEST_CONNECT
 from hearth_jdbc.source_setting import JdbcSourceConfig, compiled
 
@@ -61,7 +62,7 @@ def check_topics(tables: Sequence[TableId]) -> None:
 class TableWatch:
     """Lists the tables at intervals, on a thread, and calls back when they have changed."""
 
-    def __init__(self, dialect: Dialect, settings: JdbcSourceConfig, changed: Callable[[], None]) -> None:
+    def __init__(self, dialect: SourceDialect, settings: JdbcSourceConfig, changed: Callable[[], None]) -> None:
         """Store what to list."""
         self._dialect = dialect
         self._settings = settings
@@ -96,7 +97,7 @@ class TableWatch:
 
     def _list(self) -> list[TableId]:
         settings = self._settings
-        connection = self._dialect.connect(LONGEST_CONNECT, is_source=True)
+        connection = self._dialect.connect(LONGEST_CONNECT)
         try:
             tables = self._dialect.tables(connection, settings.table_types, settings.schema_pattern)
         finally:

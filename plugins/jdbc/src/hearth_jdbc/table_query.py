@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from hearth_jdbc.dialect.interface import Dialect, TableId
+from hearth_jdbc.dialect.interface import TableId
+from hearth_jdbc.dialect.source_dialect import SourceDialect
 from hearth_jdbc.source_offset import Position
 
 
@@ -28,7 +29,7 @@ class Bound:
 class TableQuery:
     """Writes the SQL for one table, or for a query if `table` is None."""
 
-    dialect: Dialect
+    dialect: SourceDialect
     table: TableId | None
     text: str = ""
     """The query."""

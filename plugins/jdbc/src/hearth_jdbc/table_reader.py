@@ -16,7 +16,8 @@ from hearth_api import ConnectError, Schema, SchemaBuilder
 from hearth_api.batch import Batch, arrow_type
 from hearth_jdbc.column_field import ColumnField, field_of
 from hearth_jdbc.decimal_column import whole_numbers
-from hearth_jdbc.dialect.interface import Column, Rows, SqlType
+from hearth_jdbc.dialect.interface import Column, SqlType
+from hearth_jdbc.dialect.source_dialect import Rows
 from hearth_jdbc.horizon import Horizon
 from hearth_jdbc.source_offset import Position, offset_column
 from hearth_jdbc.source_setting import INCREMENTING, TIMESTAMP, FieldRules

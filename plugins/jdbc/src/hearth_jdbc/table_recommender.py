@@ -41,7 +41,7 @@ def _names(config: Mapping[str, Any]) -> list[str]:
     if not config.get(_URL):
         return []
     try:
-        dialect = ConnectionSettings(config).dialect()
+        dialect = ConnectionSettings(config).source_dialect()
         return _listed(dialect, config.get(_TYPES) or ["TABLE"], config.get("schema.pattern"))
     except (ConnectError, ImportError):  # the validation of the other keys reports it
         return []
@@ -49,7 +49,7 @@ def _names(config: Mapping[str, Any]) -> list[str]:
 
 def _listed(dialect: Any, types: list[str], schema: str | None) -> list[str]:
     try:
-        connection = dialect.connect(TIMEOUT, is_source=True)
+        connection = dialect.connect(TIMEOUT)
     except dialect.Error:
         return []
     try:

@@ -10,7 +10,8 @@ import numpy as np
 
 from hearth_api import ConnectError, DataError, Schema, Type
 from hearth_api.batch import Batch, values_to_column
-from hearth_jdbc.dialect.interface import Column, Dialect, NewColumn, TableId, Upload
+from hearth_jdbc.dialect.interface import TableId
+from hearth_jdbc.dialect.sink_dialect import NewColumn, SinkDialect, Upload
 from hearth_jdbc.sink_setting import INSERT, RECORD_KEY, UPDATE, UPSERT, JdbcSinkConfig
 from hearth_jdbc.target_field import RowSource, TargetField, TargetFields, target_fields
 
@@ -18,14 +19,14 @@ _log = logging.getLogger(__name__)
 
 
 class TableWriter:
-    """Writes to one table, whose columns it remembers."""
+    """Writes to one table, whose column names it remembers."""
 
-    def __init__(self, dialect: Dialect, settings: JdbcSinkConfig, table: TableId) -> None:
+    def __init__(self, dialect: SinkDialect, settings: JdbcSinkConfig, table: TableId) -> None:
         """Store where to write."""
         self._dialect = dialect
         self._settings = settings
         self._source = RowSource(settings)
-        self._columns: list[Column] | None = None
+        self._names: dict[str, str] | None = None
         self._targets: dict[tuple[Schema | None, Schema | None], TargetFields] = {}
         self._known: set[tuple[Schema | None, Schema | None]] = set()
         self.table = table
@@ -36,18 +37,18 @@ class TableWriter:
         if pair in self._known:
             return
         target = self._target(batch)
-        if self._columns is None:
-            self._columns = self._dialect.describe(connection, self.table)
-        if not self._columns and not self._is_deletion(batch):
+        if self._names is None:
+            self._describe(connection)
+        if not self._names and not self._is_deletion(batch):
             self._create(connection, target)
         missing = [field for field in target.fields if self._name(field) is None]
-        if missing and self._columns:
+        if missing and self._names:
             self._extend(connection, missing)
         self._known.add(pair)
 
     def forget(self) -> None:
         """Look at the table again, since it may have changed."""
-        self._columns = None
+        self._names = None
         self._known.clear()
 
     def write(self, connection: Any, batch: Batch) -> None:
@@ -59,7 +60,7 @@ class TableWriter:
                 rows = part.slice(start, limit)
                 if not is_deletion:
                     self._statement(connection, self._upload(rows, target, target.fields))
-                elif self._columns:
+                elif self._names:
                     keys = [field for field in target.fields if field.name in target.keys]
                     self._dialect.delete(connection, self._upload(rows, target, keys))
 
@@ -134,10 +135,12 @@ class TableWriter:
 
     def _name(self, field: TargetField) -> str | None:
         """Return the name of the table's column for a field, None if it has none; letters may be large or small."""
-        names = [column.name for column in self._columns or ()]
-        if field.name in names:
-            return field.name
-        return next((name for name in names if name.lower() == field.name.lower()), None)
+        names = self._names or {}
+        return names.get(field.name) or names.get(field.name.lower())
+
+    def _describe(self, connection: Any) -> None:
+        exact = {column.name: column.name for column in self._dialect.describe(connection, self.table)}
+        self._names = {**{name.lower(): name for name in reversed(exact)}, **exact}
 
     def _create(self, connection: Any, target: TargetFields) -> None:
         if not self._settings.auto_create:
@@ -166,12 +169,12 @@ class TableWriter:
             with self._dialect.transaction(connection):
                 for sql in statements:
                     _log.info("table %s: %s", self.table, sql)
-                    connection.execute(sql)
+                    self._dialect.execute(connection, sql)
         except self._dialect.Error:
-            self._columns = self._dialect.describe(connection, self.table)
-            if not self._columns or any(self._name(field) is None for field in wanted):
+            self._describe(connection)
+            if not self._names or any(self._name(field) is None for field in wanted):
                 raise
-        self._columns = self._dialect.describe(connection, self.table)
+        self._describe(connection)
 
     def _new(self, field: TargetField) -> NewColumn:
         schema = self._source.schema_of(field)

@@ -7,6 +7,7 @@ from typing import TypeVar
 
 from hearth_api import Config, ConfigError, ConnectError
 from hearth_jdbc.connection_setting import URL, ConnectionSettings
+from hearth_jdbc.dialect.interface import Dialect
 from hearth_jdbc.source_setting import BULK, JdbcSourceConfig
 
 TIMEOUT = 5.0
@@ -37,13 +38,14 @@ def validated(
 def connection_fault(settings: ConnectionSettings) -> dict[str, str]:
     """Return why the database does not answer, by key; empty if it does."""
     try:
-        dialect = settings.dialect()
+        is_source = isinstance(settings, JdbcSourceConfig)
+        dialect: Dialect = settings.source_dialect() if is_source else settings.sink_dialect()
     except ImportError as error:
         return {URL: f"the driver of this database is not in the bundle: {error}"}
     except ConfigError as error:
         return {URL: _with_hint(error)}
     try:
-        connection = dialect.connect(TIMEOUT, is_source=isinstance(settings, JdbcSourceConfig))
+        connection = dialect.connect(TIMEOUT)
     except (dialect.Error, ConnectError) as error:
         return {URL: f"cannot connect to {dialect.url}: {' '.join(str(error).split())}"}
     dialect.close(connection)

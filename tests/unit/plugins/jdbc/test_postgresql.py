@@ -14,7 +14,7 @@ import pytest
 import hearth_api as api
 from hearth_api import DataError, SchemaBuilder, Struct
 from hearth_jdbc.dialect.interface import SqlType, TableId
-from hearth_jdbc.dialect.postgresql import PostgreSqlDatabaseDialect
+from hearth_jdbc.dialect.postgresql_sink import PostgreSqlSink
 from hearth_jdbc.dialect.postgresql_column import column_of, to_array
 from hearth_jdbc.jdbc_url import JdbcUrl
 from hearth_jdbc.sink_setting import JdbcSinkConfig
@@ -27,7 +27,7 @@ DAY = 86_400_000_000
 def address(text: str, **settings: str) -> dict[str, Any]:
     """Return what libpq is told for a URL."""
     url = JdbcUrl.parse(text)
-    dialect = PostgreSqlDatabaseDialect(url, settings.get("user"), settings.get("password"), zone="UTC", quotes=True)
+    dialect = PostgreSqlSink(url, settings.get("user"), settings.get("password"), zone="UTC", quotes=True)
     return dialect._address()
 
 
@@ -72,7 +72,7 @@ def test_a_parameter_that_nobody_knows_is_logged(caplog: pytest.LogCaptureFixtur
 )
 def test_names_of_tables(text: str, quotes: bool, table: TableId) -> None:
     """Without quotes, letters are small, as PostgreSQL takes them."""
-    dialect = PostgreSqlDatabaseDialect(JdbcUrl("postgresql"), None, None, zone="UTC", quotes=quotes)
+    dialect = PostgreSqlSink(JdbcUrl("postgresql"), None, None, zone="UTC", quotes=quotes)
     assert dialect.parse_table(text) == table
 
 
@@ -258,7 +258,7 @@ def test_a_value_too_large_for_its_column_is_named(shop: PostgreSqlDatabase) -> 
 def test_settings_give_a_dialect_by_name_as_well() -> None:
     """`dialect.name` wins over the URL."""
     given = {"connection.url": "jdbc:sqlite:x", "dialect.name": "PostgreSqlDatabaseDialect"}
-    assert isinstance(JdbcSinkConfig(given).dialect(), PostgreSqlDatabaseDialect)
+    assert isinstance(JdbcSinkConfig(given).sink_dialect(), PostgreSqlSink)
 
 
 def test_a_frozen_server_delays_the_stop_no_longer_than_seconds(shop: PostgreSqlDatabase) -> None:

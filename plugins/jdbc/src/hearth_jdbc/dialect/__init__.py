@@ -1,37 +1,39 @@
-"""Dialects: what differs between databases, one module each.
+"""Dialects: what differs between databases, with a half for the source and a half for the sink.
 
-A new database is a module with a class that derives from `interface.Dialect`, and a line in `_MODULES`.
+`interface` is what both halves have in common, `source_dialect` and `sink_dialect` are the halves. A new database is a
+word of URLs in `_DIALECTS`, and modules with that word as the beginning of their names: `postgresql_source` contains
+`PostgreSqlSource`, `postgresql_sink` contains `PostgreSqlSink`.
 """
 
 from __future__ import annotations
 
 from difflib import get_close_matches
 from importlib import import_module
-from typing import TYPE_CHECKING, cast
+from typing import Any
 
 from hearth_api import ConfigError
 from hearth_jdbc.jdbc_url import JdbcUrl
 
-if TYPE_CHECKING:
-    from hearth_jdbc.dialect.interface import Dialect
+_DIALECTS = {"postgresql": "PostgreSql", "sqlite": "Sqlite"}
+"""By the word after `jdbc:`: the beginning of the names of classes."""
+_SUFFIX = "DatabaseDialect"
+NAMES = tuple(f"{name}{_SUFFIX}" for name in _DIALECTS.values())
+"""Values of `dialect.name`."""
 
-_MODULES = {"postgresql": "PostgreSqlDatabaseDialect", "sqlite": "SqliteDatabaseDialect"}
-"""By the word after `jdbc:`: the name of the dialect, which is also its class; the module has the word as its name."""
-NAMES = tuple(_MODULES.values())
 
+def dialect_class(url: JdbcUrl, name: str, half: str) -> Any:
+    """Return the class of a half ("Source" or "Sink") of a dialect, by name if there is one, else by the URL.
 
-def dialect_class(url: JdbcUrl, name: str) -> type[Dialect]:
-    """Return the class of a database's dialect, by name if there is one, else by the URL.
-
-    The module of a dialect imports its driver, so it is loaded only where its database is used.
+    The modules of a dialect import its driver, so they are loaded only where its database is used.
     """
-    products = {dialect: product for product, dialect in _MODULES.items()}
+    products = {f"{dialect}{_SUFFIX}": product for product, dialect in _DIALECTS.items()}
     product = products.get(name) if name else url.product
-    if product is None or product not in _MODULES:
+    if product is None or product not in _DIALECTS:
         what = f"dialect.name names {name!r}" if name else f"connection.url is for {url.product!r}"
-        near = get_close_matches(name or url.product, products if name else _MODULES, 1, 0.5)
+        near = get_close_matches(name or url.product, products if name else _DIALECTS, 1, 0.5)
         raise ConfigError(
-            f"{what}, for which there is no dialect; there are {', '.join(_MODULES)}",
+            f"{what}, for which there is no dialect; there are {', '.join(_DIALECTS)}",
             hint=f"did you mean {near[0]!r}?" if near else None,
         )
-    return cast("type[Dialect]", getattr(import_module(f"hearth_jdbc.dialect.{product}"), _MODULES[product]))
+    module = import_module(f"hearth_jdbc.dialect.{product}_{half.lower()}")
+    return getattr(module, f"{_DIALECTS[product]}{half}")

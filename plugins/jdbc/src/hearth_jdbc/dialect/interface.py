@@ -1,15 +1,15 @@
-"""What differs between databases: the interface of a dialect, and how it describes tables and rows."""
+"""What differs between databases: connections, names and statements, for source and sink."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from enum import Enum
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from hearth_api import ConnectError, Schema, SchemaBuilder
+from hearth_api import DataError, SchemaBuilder
 
 if TYPE_CHECKING:
     from hearth_jdbc.jdbc_url import JdbcUrl
@@ -60,17 +60,6 @@ class Column:
 
 
 @dataclass(frozen=True)
-class NewColumn:
-    """A column to create."""
-
-    name: str
-    type: str
-    is_optional: bool
-    default: str | None = None
-    """The default as an SQL literal."""
-
-
-@dataclass(frozen=True)
 class TableId:
     """The name of a table; `schema` is None where the database has none or the default applies."""
 
@@ -82,52 +71,15 @@ class TableId:
         return self.name if self.schema is None else f"{self.schema}.{self.name}"
 
 
-class Rows(ABC):
-    """The rows of a running query."""
-
-    columns: Sequence[Column]
-
-    @abstractmethod
-    def fetch(self, count: int) -> list[Any] | None:
-        """Return up to `count` rows as one Arrow array per column, None at the end.
-
-        Arrays of whole numbers are int64, of fractions float64, of NUMERIC and DECIMAL string, of dates int32 days,
-        of times int64 microseconds, of timestamps int64 microseconds since 1970 in UTC.
-        """
-
-    @abstractmethod
-    def close(self) -> None:
-        """End the query and its transaction."""
-
-
-@dataclass(frozen=True)
-class Upload:
-    """Rows for a statement of the sink: one Arrow array per column, in the physical form of its schema."""
-
-    table: TableId
-    names: Sequence[str]
-    schemas: Sequence[Schema]
-    arrays: Sequence[Any]
-    keys: Sequence[str] = ()
-
-    @property
-    def others(self) -> list[str]:
-        """Return the columns that are not keys."""
-        return [name for name in self.names if name not in self.keys]
-
-
 class Dialect(ABC):
     """A database product. One instance belongs to one connector or task; a connection is the driver's own object.
 
     Names of tables and columns are quoted by `quote`. Errors of the driver are instances of `Error`.
     """
 
-    NAME: ClassVar[str]
-    """The name in `dialect.name`."""
     QUOTE: ClassVar[str] = '"'
-    IS_CONCURRENT: ClassVar[bool] = True
-    """Whether a transaction may commit after another that drew a later number or time."""
-    PREPARED: ClassVar[str] = "prepared"
+    IS_SOURCE: ClassVar[bool]
+    """Whether connections only read."""
     Error: type[Exception]
 
     def __init__(self, url: JdbcUrl, user: str | None, password: str | None, *, zone: str, quotes: bool) -> None:
@@ -153,7 +105,7 @@ class Dialect(ABC):
         """Return the table of a name in a configuration, with or without schema and quotes."""
 
     @abstractmethod
-    def connect(self, timeout: float, *, is_source: bool) -> Any:
+    def connect(self, timeout: float) -> Any:
         """Return a new connection; give up after some seconds."""
 
     def close(self, connection: Any) -> None:
@@ -172,130 +124,37 @@ class Dialect(ABC):
         """Return whether an error is about the values of a row, so that the same row fails again."""
 
     @abstractmethod
-    def tables(self, connection: Any, types: Collection[str], schema: str | None) -> list[TableId]:
-        """Return the tables of the given types (TABLE, VIEW, ...), in order; `schema` is a LIKE pattern."""
-
-    @abstractmethod
     def describe(self, connection: Any, table: TableId) -> list[Column]:
         """Return the columns of a table; none if there is no such table."""
 
-    @abstractmethod
-    def query(self, connection: Any, sql: str, table: TableId | None) -> Rows:
-        """Run a query of a table, or another query if `table` is None."""
+    def execute(self, connection: Any, sql: str) -> int:
+        """Run a statement and return how many rows it changed."""
+        return int(connection.execute(sql).rowcount)
 
-    @abstractmethod
-    def now(self, connection: Any) -> int:
-        """Return the time of the database's clock in microseconds since 1970."""
-
-    @abstractmethod
-    def timestamp_form(self, connection: Any, source: str, name: str) -> str:
-        """Return how a source (a table or query, as SQL) stores a timestamp column; "" for the usual form."""
-
-    @abstractmethod
-    def timestamp_sql(self, name: str, form: str) -> str:
-        """Return an expression of a timestamp column that compares with `timestamp_literal`."""
-
-    @abstractmethod
-    def timestamp_literal(self, micros: int, form: str) -> str:
-        """Return microseconds since 1970 as an SQL literal."""
-
-    def maximum(self, connection: Any, source: str, name: str) -> int | None:
-        """Return the greatest value of an incrementing column, None if there is none."""
-        cursor = connection.cursor()
-        cursor.execute(f"SELECT MAX({self.quote(name)}) FROM {source}")  # noqa: S608 - quoted names
-        found = cursor.fetchone()[0]
-        return None if found is None else int(found)
-
-    def open_transactions(self, connection: Any, *, writers_only: bool) -> Mapping[str, str]:
-        """Return other open transactions of the database, each with words for the log.
-
-        `writers_only` leaves out those that have neither written nor drawn a number. Those without a session, which
-        two-phase commit has, are together under `PREPARED`.
-        """
-        return {}
-
-    def warn_of_gaps(self, connection: Any, table: TableId, name: str) -> None:
-        """Log a warning if numbers of an incrementing column may be drawn long before their transactions begin."""
-        return
-
-    @abstractmethod
-    def isolate(self, connection: Any, mode: str) -> None:
-        """Set the isolation of the transactions that read, in JDBC's words."""
-
-    # Sink --------------------------------------------------------------------------------------------------------
-
-    @abstractmethod
-    def column_type(self, schema: Schema) -> str:
-        """Return the type of a new column for values of a schema; a schema without one raises a ConnectError."""
-
-    @abstractmethod
-    def literal(self, schema: Schema, physical: Any) -> str:
-        """Return a value, in the physical form of its schema, as an SQL literal."""
-
-    def create_sql(self, table: TableId, columns: Sequence[NewColumn], keys: Sequence[str]) -> str:
-        """Return the statement that creates a table."""
-        parts = [self._column_sql(column) for column in columns]
-        if keys:
-            parts.append(f"PRIMARY KEY({','.join(map(self.quote, keys))})")
-        return f"CREATE TABLE {self.quote_table(table)} ({', '.join(parts)})"
-
-    def add_columns_sql(self, table: TableId, columns: Sequence[NewColumn]) -> list[str]:
-        """Return the statements that add columns to a table."""
-        return [f"ALTER TABLE {self.quote_table(table)} ADD {self._column_sql(column)}" for column in columns]
-
-    def _column_sql(self, column: NewColumn) -> str:
-        if column.default is not None:
-            rest = f"DEFAULT {column.default}"
-        else:
-            rest = "NULL" if column.is_optional else "NOT NULL"
-        return f"{self.quote(column.name)} {column.type} {rest}"
+    def rows(self, connection: Any, sql: str) -> list[tuple[Any, ...]]:
+        """Return the rows of a small query."""
+        return list(connection.execute(sql).fetchall())
 
     @contextmanager
     def transaction(self, connection: Any) -> Iterator[None]:
         """Commit what the block did, or roll it back if it raises."""
-        connection.execute("BEGIN")
+        self.execute(connection, "BEGIN")
         try:
             yield
         except BaseException:
-            self._roll_back(connection, "ROLLBACK")
+            self.roll_back(connection)
             raise
-        connection.execute("COMMIT")
+        self.execute(connection, "COMMIT")
 
-    @contextmanager
-    def savepoint(self, connection: Any) -> Iterator[None]:
-        """Keep what the block did within a transaction, or undo it if it raises."""
-        connection.execute("SAVEPOINT hearth")
+    def roll_back(self, connection: Any) -> None:
+        """Undo a transaction, also where the connection is lost."""
         try:
-            yield
-        except BaseException:
-            self._roll_back(connection, "ROLLBACK TO SAVEPOINT hearth")
-            raise
-        connection.execute("RELEASE SAVEPOINT hearth")
-
-    def _roll_back(self, connection: Any, sql: str) -> None:
-        try:
-            connection.execute(sql)
+            self.execute(connection, "ROLLBACK")
         except self.Error:  # the connection is lost, and what was not committed with it
             return
 
-    @abstractmethod
-    def insert(self, connection: Any, upload: Upload) -> None:
-        """Insert rows."""
 
-    @abstractmethod
-    def upsert(self, connection: Any, upload: Upload) -> None:
-        """Insert rows, or change those that have their key; the last row of a key counts."""
-
-    @abstractmethod
-    def update(self, connection: Any, upload: Upload) -> None:
-        """Change the rows that have their key."""
-
-    @abstractmethod
-    def delete(self, connection: Any, upload: Upload) -> None:
-        """Delete the rows of the keys."""
-
-
-def no_type(schema: Schema) -> ConnectError:
-    """Return the error for a schema that has no type in a database."""
-    name = schema.name or schema.type
-    return ConnectError(f"{name} ({schema.type}) has no type in this database", hint="flatten or cast the field")
+def misfit(column: Column, error: Exception) -> DataError:
+    """Return the error for a value that its column's type does not lead to expect."""
+    kind = column.type_name or "none"
+    return DataError(f"column {column.name!r} of type {kind} holds a value that does not fit: {error}")

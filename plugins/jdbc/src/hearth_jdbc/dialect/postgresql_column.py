@@ -6,9 +6,8 @@ import re
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from hearth_api import DataError
 from hearth_api.batch import arrow as pa
-from hearth_jdbc.dialect.interface import Column, SqlType
+from hearth_jdbc.dialect.interface import Column, SqlType, misfit
 
 _BIT, _NUMERIC, _ZONED, _ZONED_TIME = 1560, 1700, 1184, 1266
 _TYPES = {
@@ -48,8 +47,7 @@ def to_array(column: Column, cells: Sequence[Any], zone: str) -> Any:
     try:
         return _ARRAYS[column.type](column, cells, zone)
     except (ValueError, OverflowError, ArithmeticError, pa.ArrowException) as error:
-        text = f"column {column.name!r} of type {column.type_name} holds a value that does not fit: {error}"
-        raise DataError(text) from error
+        raise misfit(column, error) from error
 
 
 def _whole(column: Column, cells: Sequence[Any], zone: str) -> Any:

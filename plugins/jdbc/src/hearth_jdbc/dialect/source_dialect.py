@@ -1,0 +1,104 @@
+"""What differs between databases for the source: queries, clocks, open transactions."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any, ClassVar
+
+from hearth_jdbc.dialect.interface import Column, Dialect, TableId
+
+
+class Rows(ABC):
+    """The rows of a running query."""
+
+    columns: Sequence[Column]
+
+    @abstractmethod
+    def fetch(self, count: int) -> list[Any] | None:
+        """Return up to `count` rows as one Arrow array per column, None at the end.
+
+        Arrays of whole numbers are int64, of fractions float64, of NUMERIC and DECIMAL string, of dates int32 days,
+        of times int64 microseconds, of timestamps int64 microseconds since 1970 in UTC.
+        """
+
+    @abstractmethod
+    def close(self) -> None:
+        """End the query and its transaction."""
+
+
+class CursorRows(Rows):
+    """The rows of a cursor with cells of Python."""
+
+    def __init__(self, cursor: Any, columns: Sequence[Column], zone: str) -> None:
+        """Store where the rows come from, and the zone of local times."""
+        self._cursor = cursor
+        self.columns = columns
+        self._zone = zone
+
+    def fetch(self, count: int) -> list[Any] | None:
+        """Fetch rows and turn each column into an array."""
+        rows = self._cursor.fetchmany(count)
+        return self._arrays(list(zip(*rows))) if rows else None
+
+    def close(self) -> None:
+        """Close the cursor."""
+        self._cursor.close()
+
+    @abstractmethod
+    def _arrays(self, cells: Sequence[Sequence[Any]]) -> list[Any]:
+        """Return the cells of each column as an array; a value that cannot be read raises a DataError."""
+
+
+class SourceDialect(Dialect):
+    """The half of a dialect that reads."""
+
+    IS_SOURCE = True
+    IS_CONCURRENT: ClassVar[bool] = True
+    """Whether a transaction may commit after another that drew a later number or time."""
+    PREPARED: ClassVar[str] = "prepared"
+
+    @abstractmethod
+    def tables(self, connection: Any, types: Collection[str], schema: str | None) -> list[TableId]:
+        """Return the tables of the given types (TABLE, VIEW, ...), in order; `schema` is a LIKE pattern."""
+
+    @abstractmethod
+    def query(self, connection: Any, sql: str, table: TableId | None) -> Rows:
+        """Run a query of a table, or another query if `table` is None."""
+
+    @abstractmethod
+    def now(self, connection: Any) -> int:
+        """Return the time of the database's clock in microseconds since 1970."""
+
+    @abstractmethod
+    def timestamp_form(self, connection: Any, source: str, name: str) -> str:
+        """Return how a source (a table or query, as SQL) stores a timestamp column; "" for the usual form."""
+
+    @abstractmethod
+    def timestamp_sql(self, name: str, form: str) -> str:
+        """Return an expression of a timestamp column that compares with `timestamp_literal`."""
+
+    @abstractmethod
+    def timestamp_literal(self, micros: int, form: str) -> str:
+        """Return microseconds since 1970 as an SQL literal."""
+
+    def maximum(self, connection: Any, source: str, name: str) -> int | None:
+        """Return the greatest value of an incrementing column, None if there is none."""
+        ((found,),) = self.rows(connection, f"SELECT MAX({self.quote(name)}) FROM {source}")  # noqa: S608 - quoted
+        return None if found is None else int(found)
+
+    def open_transactions(self, connection: Any, *, writers_only: bool) -> Mapping[str, str]:
+        """Return other open transactions of the database, each with words for the log.
+
+        `writers_only` leaves out those that have neither written nor drawn a number. Those without a session, which
+        two-phase commit has, are together under `PREPARED`.
+        """
+        return {}
+
+    def warn_of_gaps(self, connection: Any, table: TableId, name: str) -> None:
+        """Log a warning if numbers of an incrementing column may be drawn long before their transactions begin."""
+        return
+
+    @abstractmethod
+    def isolate(self, connection: Any, mode: str) -> None:
+        """Set the isolation of the transactions that read, in JDBC's words."""
