@@ -20,6 +20,8 @@ _log = logging.getLogger(__name__)
 
 ARRIVAL = 20_000
 """Microseconds after which a transaction that has its time is also listed among the open ones."""
+MOMENTS = 1.0
+"""Seconds within which a running statement that has drawn a number has opened its transaction."""
 LONG = 10.0
 """Seconds after which a wait is logged, and again after as many."""
 
@@ -34,7 +36,8 @@ class Horizon:
         self._delay = delay_micros
         self._waits = waits and dialect.IS_CONCURRENT
         self._bound: Bound | None = None
-        self._open: set[str] = set()
+        self._running: set[str] = set()
+        self._open: set[str] | None = None
         self._since = 0.0
         self._next_log = 0.0
 
@@ -49,13 +52,16 @@ class Horizon:
             bound = self._take(connection)
             if bound.is_behind(last):
                 return bound
-            # The transactions come after the bound: the rows of one that ends in between are in the next query.
-            self._bound, self._open = bound, set(self._transactions(connection))
+            # Statements and transactions come after the bound: rows of those that end in between are in the query.
+            self._bound, self._open = bound, None
+            self._running = set(self._dialect.running_statements(connection))
             self._since = time.monotonic()
             self._next_log = self._since + LONG
-        elif self._open:
-            self._look_again(connection)
-        if self._open:
+        elif self._running:
+            self._await_statements(connection)
+        if not self._running:
+            self._await_transactions(connection)
+        if self._running or self._open:
             return None
         bound, self._bound = self._bound, None
         return bound
@@ -76,16 +82,31 @@ class Horizon:
         # A time is that of the beginning of a transaction; a number is drawn within it, which makes it a writer.
         return self._dialect.open_transactions(connection, writers_only=not self._query.times)
 
-    def _look_again(self, connection: Any) -> None:
-        """Forget the transactions that have ended; log those that last long."""
+    def _await_statements(self, connection: Any) -> None:
+        """Forget the statements that have ended; one that drew a number has its transaction within moments."""
+        running = self._dialect.running_statements(connection)
+        self._running &= running.keys()
+        if not self._query.times and time.monotonic() - self._since > MOMENTS:
+            self._running.clear()
+        self._log_long(running, self._running, "statements")
+
+    def _await_transactions(self, connection: Any) -> None:
+        """List the open transactions, later forget those that have ended."""
+        if self._open is not None and not self._open:
+            return
         transactions = self._transactions(connection)
-        # A transaction without session may be one of those that were open, prepared since.
-        self._open = transactions.keys() & {self._dialect.PREPARED, *self._open}
+        if self._open is None:
+            self._open = set(transactions)
+        else:
+            # A transaction without session may be one of those that were open, prepared since.
+            self._open = transactions.keys() & {self._dialect.PREPARED, *self._open}
+        self._log_long(transactions, self._open, "transactions")
+
+    def _log_long(self, known: Mapping[str, str], awaited: set[str], what: str) -> None:
         now = time.monotonic()
-        if self._open and now >= self._next_log:
+        if awaited and now >= self._next_log:
             self._next_log = now + LONG
-            first = transactions[min(self._open)]
             _log.warning(
-                "rows of %s wait for %d open transactions since %.0f s, one is %s",
-                self._query.table or "the query", len(self._open), now - self._since, first,
+                "rows of %s wait for %d open %s since %.0f s, one is %s",
+                self._query.table or "the query", len(awaited), what, now - self._since, known[min(awaited)],
             )  # fmt: skip

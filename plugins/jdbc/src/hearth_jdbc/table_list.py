@@ -99,7 +99,9 @@ class TableWatch:
         settings = self._settings
         connection = self._dialect.connect(LONGEST_CONNECT)
         try:
-            tables = self._dialect.tables(connection, settings.table_types, settings.schema_pattern)
+            tables = self._dialect.tables(
+                connection, settings.table_types, settings.parsed[self._dialect.NAMESPACE_KEY]
+            )
         finally:
             self._dialect.close(connection)
         chosen = chosen_tables(settings, tables)

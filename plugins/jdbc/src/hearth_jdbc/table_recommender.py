@@ -42,7 +42,7 @@ def _names(config: Mapping[str, Any]) -> list[str]:
         return []
     try:
         dialect = ConnectionSettings(config).source_dialect()
-        return _listed(dialect, config.get(_TYPES) or ["TABLE"], config.get("schema.pattern"))
+        return _listed(dialect, config.get(_TYPES) or ["TABLE"], config.get(dialect.NAMESPACE_KEY))
     except (ConnectError, ImportError):  # the validation of the other keys reports it
         return []
 

@@ -145,7 +145,7 @@ class TableWriter:
     def _create(self, connection: Any, target: TargetFields) -> None:
         if not self._settings.auto_create:
             raise ConnectError(f"there is no table {str(self.table)!r}", hint="create it, or set auto.create=true")
-        columns = [self._new(field) for field in target.fields]
+        columns = [self._new(field, is_key=field.name in target.keys) for field in target.fields]
         self._change(connection, [self._dialect.create_sql(self.table, columns, target.keys)], target.fields)
 
     def _extend(self, connection: Any, missing: Sequence[TargetField]) -> None:
@@ -176,9 +176,10 @@ class TableWriter:
                 raise
         self._describe(connection)
 
-    def _new(self, field: TargetField) -> NewColumn:
+    def _new(self, field: TargetField, *, is_key: bool = False) -> NewColumn:
         schema = self._source.schema_of(field)
-        return NewColumn(field.name, self._dialect.column_type(schema), field.schema.optional, self._default(field))
+        kind = self._dialect.key_type(schema) if is_key else self._dialect.column_type(schema)
+        return NewColumn(field.name, kind, field.schema.optional, self._default(field))
 
     def _default(self, field: TargetField) -> str | None:
         if field.schema.default is None or field.schema.type is Type.ARRAY:

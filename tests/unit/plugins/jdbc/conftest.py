@@ -9,9 +9,10 @@ from pathlib import Path
 import pytest
 
 from hearth_jdbc import jdbc_source_task
-from tests import postgresql
+from tests import mariadb, postgresql
+from tests.mariadb import MariaDb
 from tests.postgresql import PostgreSql
-from tests.unit.plugins.jdbc.database import Database, PostgreSqlDatabase, SqliteDatabase
+from tests.unit.plugins.jdbc.database import Database, MariaDbDatabase, PostgreSqlDatabase, SqliteDatabase
 
 _numbers = itertools.count()
 
@@ -25,11 +26,22 @@ def server() -> Iterator[PostgreSql]:
         yield running
 
 
-@pytest.fixture(params=["sqlite", pytest.param("postgresql", marks=pytest.mark.slow)])
+@pytest.fixture(scope="session")
+def mysqld() -> Iterator[MariaDb]:
+    """Provide a MariaDB server for all tests of this process."""
+    if not mariadb.is_installed():
+        pytest.skip("no MariaDB on this machine: apt install mariadb-server")
+    with mariadb.serving() as running:
+        yield running
+
+
+@pytest.fixture(params=["sqlite", *(pytest.param(each, marks=pytest.mark.slow) for each in ("postgresql", "mariadb"))])
 def database(request: pytest.FixtureRequest, tmp_path: Path) -> Database:
     """Provide an empty database of each product."""
     if request.param == "sqlite":
         return SqliteDatabase(tmp_path / "database")
+    if request.param == "mariadb":
+        return MariaDbDatabase(request.getfixturevalue("mysqld"), f"test_{next(_numbers)}")
     return PostgreSqlDatabase(request.getfixturevalue("server"), f"test_{next(_numbers)}")
 
 

@@ -10,11 +10,14 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 import psycopg
+import pymysql
 
 from hearth_api import SinkRecord, SourceRecord, TopicPartition
 from hearth_api.testing import SinkRun, SourceRun
 from hearth_jdbc.jdbc_sink import JdbcSinkConnector
 from hearth_jdbc.jdbc_source import JdbcSourceConnector
+from tests import mariadb
+from tests.mariadb import MariaDb
 from tests.postgresql import PASSWORD, USER, PostgreSql
 
 TOPIC = "people"
@@ -145,6 +148,46 @@ class PostgreSqlDatabase(Database):
     def rows(self, sql: str) -> list[tuple[Any, ...]]:
         with self.connect() as connection:
             return connection.execute(sql).fetchall()
+
+    def written_moment(self, moment: dt.datetime, day: dt.date) -> tuple[Any, ...]:
+        return moment, moment, moment, day
+
+
+class MariaDbDatabase(Database):
+    """A database of a server."""
+
+    product = "mariadb"
+    NUMBER = "BIGINT AUTO_INCREMENT PRIMARY KEY"
+    MOMENT = "DATETIME(6) NOT NULL"
+
+    def __init__(self, server: MariaDb, name: str) -> None:
+        self.server = server
+        self.schema = self.name = name  # type: ignore[misc]
+        server.run(f"CREATE DATABASE {name} CHARACTER SET utf8mb4")
+
+    def connect(self) -> Any:
+        """Return a connection of the tests' own."""
+        where = {"host": "127.0.0.1", "port": self.server.port, "user": mariadb.USER, "password": mariadb.PASSWORD}
+        quotes = "SET sql_mode = CONCAT(@@sql_mode, ',ANSI_QUOTES')"
+        return pymysql.connect(**where, database=self.name, autocommit=True, charset="utf8mb4", init_command=quotes)
+
+    def settings(self) -> dict[str, str]:
+        url = f"jdbc:mariadb://127.0.0.1:{self.server.port}/{self.name}?useSSL=false&rewriteBatchedStatements=true"
+        return {"connection.url": url, "connection.user": mariadb.USER, "connection.password": mariadb.PASSWORD}
+
+    def run(self, *statements: str) -> None:
+        with self.connect() as connection, connection.cursor() as cursor:
+            for sql in statements:
+                cursor.execute(sql)
+
+    def insert(self, table: str, rows: Sequence[Sequence[Any]]) -> None:
+        with self.connect() as connection, connection.cursor() as cursor:
+            cursor.executemany(f"INSERT INTO {table} VALUES ({','.join(['%s'] * len(rows[0]))})", rows)
+
+    def rows(self, sql: str) -> list[tuple[Any, ...]]:
+        with self.connect() as connection, connection.cursor() as cursor:
+            cursor.execute(sql)
+            return list(cursor.fetchall())
 
     def written_moment(self, moment: dt.datetime, day: dt.date) -> tuple[Any, ...]:
         return moment, moment, moment, day

@@ -1,7 +1,7 @@
 """Dialects: what differs between databases, with a half for the source and a half for the sink.
 
 `interface` is what both halves have in common, `source_dialect` and `sink_dialect` are the halves. A new database is a
-word of URLs in `_DIALECTS`, and modules with that word as the beginning of their names: `postgresql_source` contains
+word of URLs in `_DIALECTS`, and two modules, found by their names: `postgresql_source` contains
 `PostgreSqlSource`, `postgresql_sink` contains `PostgreSqlSink`.
 """
 
@@ -14,10 +14,10 @@ from typing import Any
 from hearth_api import ConfigError
 from hearth_jdbc.jdbc_url import JdbcUrl
 
-_DIALECTS = {"postgresql": "PostgreSql", "sqlite": "Sqlite"}
+_DIALECTS = {"postgresql": "PostgreSql", "mysql": "MySql", "mariadb": "MySql", "sqlite": "Sqlite"}
 """By the word after `jdbc:`: the beginning of the names of classes."""
 _SUFFIX = "DatabaseDialect"
-NAMES = tuple(f"{name}{_SUFFIX}" for name in _DIALECTS.values())
+NAMES = tuple(f"{name}{_SUFFIX}" for name in dict.fromkeys(_DIALECTS.values()))
 """Values of `dialect.name`."""
 
 
@@ -26,14 +26,13 @@ def dialect_class(url: JdbcUrl, name: str, half: str) -> Any:
 
     The modules of a dialect import its driver, so they are loaded only where its database is used.
     """
-    products = {f"{dialect}{_SUFFIX}": product for product, dialect in _DIALECTS.items()}
-    product = products.get(name) if name else url.product
-    if product is None or product not in _DIALECTS:
+    by_name = dict(zip(NAMES, dict.fromkeys(_DIALECTS.values())))
+    found = by_name.get(name) if name else _DIALECTS.get(url.product)
+    if found is None:
         what = f"dialect.name names {name!r}" if name else f"connection.url is for {url.product!r}"
-        near = get_close_matches(name or url.product, products if name else _DIALECTS, 1, 0.5)
+        near = get_close_matches(name or url.product, by_name if name else _DIALECTS, 1, 0.5)
         raise ConfigError(
             f"{what}, for which there is no dialect; there are {', '.join(_DIALECTS)}",
             hint=f"did you mean {near[0]!r}?" if near else None,
         )
-    module = import_module(f"hearth_jdbc.dialect.{product}_{half.lower()}")
-    return getattr(module, f"{_DIALECTS[product]}{half}")
+    return getattr(import_module(f"hearth_jdbc.dialect.{found.lower()}_{half.lower()}"), f"{found}{half}")

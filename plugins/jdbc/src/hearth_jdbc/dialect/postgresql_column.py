@@ -8,6 +8,7 @@ from typing import Any
 
 from hearth_api.batch import arrow as pa
 from hearth_jdbc.dialect.interface import Column, SqlType, misfit
+from hearth_jdbc.dialect.source_dialect import utc_micros
 
 _BIT, _NUMERIC, _ZONED, _ZONED_TIME = 1560, 1700, 1184, 1266
 _TYPES = {
@@ -129,9 +130,7 @@ def _timestamps(column: Column, cells: Sequence[Any], zone: str) -> Any:
         if column.is_zoned:
             return odd
         local = odd.cast(pa.timestamp("us"))
-    if zone == "UTC":
-        return local.cast(pa.int64())
-    return pa.compute.assume_timezone(local, zone, ambiguous="latest", nonexistent="latest").cast(pa.int64())
+    return utc_micros(local, zone)
 
 
 def _odd_moment(text: str) -> int:

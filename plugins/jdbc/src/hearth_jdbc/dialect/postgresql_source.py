@@ -45,10 +45,10 @@ class PostgreSqlSource(PostgreSql, SourceDialect):
 
     _isolation = ""
 
-    def tables(self, connection: Any, types: Collection[str], schema: str | None) -> list[TableId]:
+    def tables(self, connection: Any, types: Collection[str], namespace: str | None) -> list[TableId]:
         """Return the tables with their schemas."""
         kinds = [_KINDS[kind.upper()] for kind in types if kind.upper() in _KINDS]
-        pattern = schema or None
+        pattern = namespace or None
         return [TableId(*names) for names in connection.execute(_TABLES, (kinds, pattern, pattern)).fetchall()]
 
     def query(self, connection: Any, sql: str, table: TableId | None) -> Rows:

@@ -53,6 +53,10 @@ class SinkDialect(Dialect):
     def column_type(self, schema: Schema) -> str:
         """Return the type of a new column for values of a schema; a schema without one raises a ConnectError."""
 
+    def key_type(self, schema: Schema) -> str:
+        """Return the type of a new column of a primary key."""
+        return self.column_type(schema)
+
     @abstractmethod
     def literal(self, schema: Schema, physical: Any) -> str:
         """Return a value, in the physical form of its schema, as an SQL literal."""

@@ -6,6 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any, ClassVar
 
+from hearth_api.batch import arrow as pa
 from hearth_jdbc.dialect.interface import Column, Dialect, TableId
 
 
@@ -50,6 +51,13 @@ class CursorRows(Rows):
         """Return the cells of each column as an array; a value that cannot be read raises a DataError."""
 
 
+def utc_micros(local: Any, zone: str) -> Any:
+    """Return local timestamps, in Arrow's microseconds, as microseconds since 1970 in UTC."""
+    if zone != "UTC":
+        local = pa.compute.assume_timezone(local, zone, ambiguous="latest", nonexistent="latest")
+    return local.cast(pa.int64())
+
+
 class SourceDialect(Dialect):
     """The half of a dialect that reads."""
 
@@ -57,10 +65,12 @@ class SourceDialect(Dialect):
     IS_CONCURRENT: ClassVar[bool] = True
     """Whether a transaction may commit after another that drew a later number or time."""
     PREPARED: ClassVar[str] = "prepared"
+    NAMESPACE_KEY: ClassVar[str] = "schema.pattern"
+    """The key with the pattern of what tables are in: schemas, or catalogs."""
 
     @abstractmethod
-    def tables(self, connection: Any, types: Collection[str], schema: str | None) -> list[TableId]:
-        """Return the tables of the given types (TABLE, VIEW, ...), in order; `schema` is a LIKE pattern."""
+    def tables(self, connection: Any, types: Collection[str], namespace: str | None) -> list[TableId]:
+        """Return the tables of the given types (TABLE, VIEW, ...), in order; `namespace` is a LIKE pattern."""
 
     @abstractmethod
     def query(self, connection: Any, sql: str, table: TableId | None) -> Rows:
@@ -92,6 +102,13 @@ class SourceDialect(Dialect):
 
         `writers_only` leaves out those that have neither written nor drawn a number. Those without a session, which
         two-phase commit has, are together under `PREPARED`.
+        """
+        return {}
+
+    def running_statements(self, connection: Any) -> Mapping[str, str]:
+        """Return statements of other sessions that may have drawn a number or a time and belong to no transaction yet.
+
+        None where a transaction is among the open ones before it can draw.
         """
         return {}
 

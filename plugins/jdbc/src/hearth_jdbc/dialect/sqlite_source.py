@@ -26,7 +26,7 @@ class SqliteSource(Sqlite, SourceDialect):
 
     IS_CONCURRENT = False
 
-    def tables(self, connection: Any, types: Collection[str], schema: str | None) -> list[TableId]:
+    def tables(self, connection: Any, types: Collection[str], namespace: str | None) -> list[TableId]:
         """Return the tables and views of the main database, which has no schema."""
         kinds = [kind.lower() for kind in types if kind.upper() in ("TABLE", "VIEW")]
         marks = ",".join("?" * len(kinds))
