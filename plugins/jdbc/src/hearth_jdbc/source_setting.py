@@ -128,7 +128,7 @@ class JdbcSourceConfig(ConnectionSettings):
     catalog_pattern: str | None = key(
         "catalog.pattern", default=None, group=DATABASE, order_in_group=11, width=Width.SHORT,
         display_name="Catalog pattern",
-        doc="Pattern (% and _) of the databases whose tables are listed, in MySQL and MariaDB. Not set: the database of"
+        doc="Pattern (% and _) of databases whose tables are listed, in MySQL and MariaDB. Not set: that of the"
         " the URL. Without effect where a connection has one database, such as in PostgreSQL.",
     )  # fmt: skip
     schema_pattern: str | None = key(

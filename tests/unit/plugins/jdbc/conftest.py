@@ -12,7 +12,13 @@ from hearth_jdbc import jdbc_source_task
 from tests import mariadb, postgresql
 from tests.mariadb import MariaDb
 from tests.postgresql import PostgreSql
-from tests.unit.plugins.jdbc.database import Database, MariaDbDatabase, PostgreSqlDatabase, SqliteDatabase
+from tests.unit.plugins.jdbc.database import (
+    Database,
+    DuckDbDatabase,
+    MariaDbDatabase,
+    PostgreSqlDatabase,
+    SqliteDatabase,
+)
 
 _numbers = itertools.count()
 
@@ -35,11 +41,15 @@ def mysqld() -> Iterator[MariaDb]:
         yield running
 
 
-@pytest.fixture(params=["sqlite", *(pytest.param(each, marks=pytest.mark.slow) for each in ("postgresql", "mariadb"))])
+@pytest.fixture(
+    params=["sqlite", "duckdb", *(pytest.param(each, marks=pytest.mark.slow) for each in ("postgresql", "mariadb"))]
+)
 def database(request: pytest.FixtureRequest, tmp_path: Path) -> Database:
     """Provide an empty database of each product."""
     if request.param == "sqlite":
         return SqliteDatabase(tmp_path / "database")
+    if request.param == "duckdb":
+        return DuckDbDatabase(tmp_path / "database")
     if request.param == "mariadb":
         return MariaDbDatabase(request.getfixturevalue("mysqld"), f"test_{next(_numbers)}")
     return PostgreSqlDatabase(request.getfixturevalue("server"), f"test_{next(_numbers)}")

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar
 
+import duckdb
 import psycopg
 import pymysql
 
@@ -188,6 +189,36 @@ class MariaDbDatabase(Database):
         with self.connect() as connection, connection.cursor() as cursor:
             cursor.execute(sql)
             return list(cursor.fetchall())
+
+    def written_moment(self, moment: dt.datetime, day: dt.date) -> tuple[Any, ...]:
+        return moment, moment, moment, day
+
+
+class DuckDbDatabase(Database):
+    """A file that this process has open."""
+
+    product = "duckdb"
+    NUMBER = "BIGINT PRIMARY KEY DEFAULT nextval('numbers')"
+    MOMENT = "TIMESTAMP NOT NULL"
+    schema = "main"
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.connection = duckdb.connect(path)
+        self.run("CREATE SEQUENCE numbers")
+
+    def settings(self) -> dict[str, str]:
+        return {"connection.url": f"jdbc:duckdb:{self.path}"}
+
+    def run(self, *statements: str) -> None:
+        for sql in statements:
+            self.connection.execute(sql)
+
+    def insert(self, table: str, rows: Sequence[Sequence[Any]]) -> None:
+        self.connection.executemany(f"INSERT INTO {table} VALUES ({','.join('?' * len(rows[0]))})", rows)
+
+    def rows(self, sql: str) -> list[tuple[Any, ...]]:
+        return self.connection.execute(sql).fetchall()
 
     def written_moment(self, moment: dt.datetime, day: dt.date) -> tuple[Any, ...]:
         return moment, moment, moment, day

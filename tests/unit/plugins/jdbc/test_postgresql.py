@@ -14,8 +14,8 @@ import pytest
 import hearth_api as api
 from hearth_api import DataError, SchemaBuilder, Struct
 from hearth_jdbc.dialect.interface import SqlType, TableId
-from hearth_jdbc.dialect.postgresql_sink import PostgreSqlSink
 from hearth_jdbc.dialect.postgresql_column import column_of, to_array
+from hearth_jdbc.dialect.postgresql_sink import PostgreSqlSink
 from hearth_jdbc.jdbc_url import JdbcUrl
 from hearth_jdbc.sink_setting import JdbcSinkConfig
 from tests.unit.plugins.jdbc.database import PostgreSqlDatabase, record, values

@@ -215,7 +215,7 @@ def test_null_becomes_the_default_of_the_schema(database: Database, replace: str
 
 
 TIMES = (
-    SchemaBuilder.struct().field("at", api.Timestamp.builder().optional().build())
+    SchemaBuilder.struct().field("moment", api.Timestamp.builder().optional().build())
     .field("micros", api.OPTIONAL_INT64_SCHEMA).field("text", api.OPTIONAL_STRING_SCHEMA)
     .field("day", api.Date.builder().optional().build()).field("price", api.Decimal.builder(2).optional().build())
     .build()
@@ -225,15 +225,24 @@ TIMES = (
 def test_times_are_of_the_zone_of_the_database(database: Database) -> None:
     """And come back equal; timestamp.fields.list makes timestamps of numbers and texts."""
     moment = dt.datetime(2020, 7, 1, 8, 0, 0, 250_000, tzinfo=dt.timezone.utc)
-    value = {"at": moment, "micros": 1593590400250000, "text": "2020-07-01T08:00:00.25Z", "day": dt.date(1500, 3, 14)}
+    value = {
+        "moment": moment,
+        "micros": 1593590400250000,
+        "text": "2020-07-01T08:00:00.25Z",
+        "day": dt.date(1500, 3, 14),
+    }
     given = Struct.of(TIMES, {**value, "price": Decimal("1.50")})
     zone = {"db_timezone": "Europe/Berlin"}
     with database.sink(auto_create="true", timestamp_fields_list="micros,text", date_timezone="UTC", **zone) as run:
-        run.put([record(0, TIMES, given), record(1, TIMES, Struct.of(TIMES, dict.fromkeys(("at", *value, "price"))))])
-    columns = "at, micros, text, day" if database.product != "sqlite" else "at, micros, text"
+        run.put(
+            [record(0, TIMES, given), record(1, TIMES, Struct.of(TIMES, dict.fromkeys(("moment", *value, "price"))))]
+        )
+    columns = "moment, micros, text, day" if database.product != "sqlite" else "moment, micros, text"
     found = database.rows(f"SELECT {columns} FROM people WHERE price IS NOT NULL")
     assert found == [database.written_moment(dt.datetime(2020, 7, 1, 10, 0, 0, 250_000), dt.date(1500, 3, 4))]
-    assert database.rows("SELECT COUNT(*) FROM people WHERE at IS NULL AND day IS NULL AND price IS NULL") == [(1,)]
+    assert database.rows("SELECT COUNT(*) FROM people WHERE moment IS NULL AND day IS NULL AND price IS NULL") == [
+        (1,)
+    ]
 
 
 @pytest.mark.parametrize(("zone", "day"), [("America/New_York", 30), ("Europe/Berlin", 31)])

@@ -11,15 +11,15 @@ from tests.unit.plugins.jdbc.database import Database, values
 
 def moments(database: Database, *seconds: int) -> None:
     """Add rows that changed in seconds of a minute in 2020."""
-    database.run(*(f"INSERT INTO people(name, at) VALUES ('n', '2020-01-01 10:00:{each:02}')" for each in seconds))
+    database.run(*(f"INSERT INTO people(name, moment) VALUES ('n', '2020-01-01 10:00:{each:02}')" for each in seconds))
 
 
 @pytest.fixture
 def people(database: Database) -> Database:
     """Provide a database with a table of three people."""
     database.run(
-        f"CREATE TABLE people(id {database.NUMBER}, name VARCHAR(20) NOT NULL, at {database.MOMENT})",
-        *(f"INSERT INTO people(name, at) VALUES ('{name}', '2020-01-01 10:00:00.25')" for name in "abc"),
+        f"CREATE TABLE people(id {database.NUMBER}, name VARCHAR(20) NOT NULL, moment {database.MOMENT})",
+        *(f"INSERT INTO people(name, moment) VALUES ('{name}', '2020-01-01 10:00:00.25')" for name in "abc"),
     )
     return database
 
@@ -50,7 +50,7 @@ def test_incrementing_returns_each_row_once_and_finds_the_column_itself(people: 
         assert list(records[0].source_partition or ()) == ["protocol", "table"]
         assert records[0].source_partition == people.partition("people")
         assert nothing_more(run)
-        people.run("INSERT INTO people(name, at) VALUES ('d', '2020-01-01 10:00:00')")
+        people.run("INSERT INTO people(name, moment) VALUES ('d', '2020-01-01 10:00:00')")
         assert values(run.take(1), "name") == ["d"]
 
 
@@ -69,22 +69,22 @@ def test_batches_end_at_batch_max_rows(people: Database) -> None:
 def test_timestamp_mode_keeps_the_offset_before_until_the_last_row_of_a_timestamp(people: Database) -> None:
     """A crash within a run of equal timestamps repeats rows, it loses none."""
     moments(people, 5)
-    with people.source(mode="timestamp", timestamp_column_name="at", batch_max_rows="2") as run:
+    with people.source(mode="timestamp", timestamp_column_name="moment", batch_max_rows="2") as run:
         found = [each.source_offset for each in run.take(4)]
     first = {"timestamp_nanos": 250_000_000, "timestamp": 1577872800250}
     none = {"timestamp_nanos": 0, "timestamp": 0}
     assert found == [none, none, first, {"timestamp_nanos": 0, "timestamp": 1577872805000}]
     assert list(first) == list(found[2] or ())
-    with people.source([(people.partition("people"), none)], mode="timestamp", timestamp_column_name="at") as run:
+    with people.source([(people.partition("people"), none)], mode="timestamp", timestamp_column_name="moment") as run:
         assert values(run.take(4), "id") == [1, 2, 3, 4]
 
 
 def test_timestamp_mode_returns_changed_rows(people: Database) -> None:
     """A row comes again when its timestamp grows."""
-    with people.source(mode="timestamp", timestamp_column_name="at") as run:
+    with people.source(mode="timestamp", timestamp_column_name="moment") as run:
         run.take(3)
         assert nothing_more(run)
-        people.run("UPDATE people SET name = 'x', at = '2020-01-01 11:00:00' WHERE id = 2")
+        people.run("UPDATE people SET name = 'x', moment = '2020-01-01 11:00:00' WHERE id = 2")
         assert values(run.take(1), "name") == ["x"]
         assert nothing_more(run)
 
@@ -92,7 +92,7 @@ def test_timestamp_mode_returns_changed_rows(people: Database) -> None:
 def test_both_columns_tell_rows_of_one_timestamp_apart(people: Database) -> None:
     """After a crash, only rows that were not returned come."""
     offset = {"timestamp_nanos": 250_000_000, "incrementing": 2, "timestamp": 1577872800250}
-    mode = {"mode": "timestamp+incrementing", "timestamp_column_name": "at", "incrementing_column_name": "ID"}
+    mode = {"mode": "timestamp+incrementing", "timestamp_column_name": "moment", "incrementing_column_name": "ID"}
     with people.source(**mode) as run:
         found = run.take(3)
     assert found[1].source_offset == offset
@@ -117,7 +117,7 @@ def test_the_first_timestamp_that_is_not_null_counts(database: Database) -> None
 def test_timestamp_initial_skips_older_rows(people: Database) -> None:
     """-1 is the time of the database's clock."""
     moments(people, 30)
-    mode = {"mode": "timestamp", "timestamp_column_name": "at"}
+    mode = {"mode": "timestamp", "timestamp_column_name": "moment"}
     with people.source(**mode, timestamp_initial="1577872810000") as run:
         assert values(run.take(1), "id") == [4]
     with people.source(**mode, timestamp_initial="-1") as run:
@@ -126,12 +126,12 @@ def test_timestamp_initial_skips_older_rows(people: Database) -> None:
 
 def test_rows_of_the_future_and_young_rows_wait(people: Database) -> None:
     """The upper bound is the clock minus timestamp.delay.interval.ms."""
-    people.run("INSERT INTO people(name, at) VALUES ('later', '2099-01-01 10:00:00')")
-    with people.source(mode="timestamp", timestamp_column_name="at") as run:
+    people.run("INSERT INTO people(name, moment) VALUES ('later', '2099-01-01 10:00:00')")
+    with people.source(mode="timestamp", timestamp_column_name="moment") as run:
         run.take(3)
         assert nothing_more(run)
     long_ago = str(10**12 * 4)
-    with people.source(mode="timestamp", timestamp_column_name="at", timestamp_delay_interval_ms=long_ago) as run:
+    with people.source(mode="timestamp", timestamp_column_name="moment", timestamp_delay_interval_ms=long_ago) as run:
         assert nothing_more(run)
 
 
@@ -160,7 +160,7 @@ def test_a_lost_table_is_tried_again_until_it_is_there(people: Database) -> None
         run.take(3)
         people.run("ALTER TABLE people RENAME TO gone")
         assert not run.poll()
-        people.run("ALTER TABLE gone RENAME TO people", "INSERT INTO people(name, at) VALUES ('d', '2020-01-01')")
+        people.run("ALTER TABLE gone RENAME TO people", "INSERT INTO people(name, moment) VALUES ('d', '2020-01-01')")
         assert values(run.take(1), "id") == [4]
     with people.source(mode="incrementing", query_retry_attempts="0") as run:
         run.take(3)
@@ -224,7 +224,7 @@ def test_lists_and_types_choose_tables(people: Database, lists: dict[str, str], 
 def test_columns_by_regular_expression_of_the_table(people: Database) -> None:
     """Every table matches exactly one entry."""
     mode = {"mode": "timestamp+incrementing", "table_include_list": ".*people"}
-    mapping = {"timestamp_columns_mapping": ".*people:[at]", "incrementing_column_mapping": ".*people:id,x:y"}
+    mapping = {"timestamp_columns_mapping": ".*people:[moment]", "incrementing_column_mapping": ".*people:id,x:y"}
     with people.source(**mode, **mapping) as run:
         assert values(run.take(3), "id") == [1, 2, 3]
     mapping["incrementing_column_mapping"] = ".*people:id,.*:id"

@@ -14,7 +14,9 @@ from typing import Any
 from hearth_api import ConfigError
 from hearth_jdbc.jdbc_url import JdbcUrl
 
-_DIALECTS = {"postgresql": "PostgreSql", "mysql": "MySql", "mariadb": "MySql", "sqlite": "Sqlite"}
+_DIALECTS = {
+    "postgresql": "PostgreSql", "mysql": "MySql", "mariadb": "MySql", "sqlite": "Sqlite", "duckdb": "DuckDb",
+}  # fmt: skip
 """By the word after `jdbc:`: the beginning of the names of classes."""
 _SUFFIX = "DatabaseDialect"
 NAMES = tuple(f"{name}{_SUFFIX}" for name in dict.fromkeys(_DIALECTS.values()))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -77,7 +77,7 @@ class MySqlSink(MySql, SinkDialect):
     def delete(self, connection: Any, upload: Upload) -> None:
         """Insert the keys into a temporary table, then delete their rows."""
         table, stage = self.quote_table(upload.table), self._staged(connection, upload)
-        self.execute(connection, f"DELETE t FROM {table} t JOIN {stage} s ON {self._same(upload)}")  # noqa: S608
+        self.execute(connection, f"DELETE t FROM {table} t JOIN {stage} s ON {self._same(upload)}")
 
     def _same(self, upload: Upload) -> str:
         return " AND ".join(f"t.{self.quote(name)}=s.{self.quote(name)}" for name in upload.keys)
