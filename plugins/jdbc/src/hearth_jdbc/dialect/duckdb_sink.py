@@ -84,7 +84,7 @@ class DuckDbSink(DuckDb, SinkDialect):
 
     @contextmanager
     def _rows(self, connection: Any, upload: Upload) -> Iterator[None]:
-        """Let statements see the rows as a table; after an error the transaction must end first, and takes it along."""
+        """Let statements see the rows as a table, which an error ends with the transaction."""
         arrays = [self._array(schema, array) for schema, array in zip(upload.schemas, upload.arrays)]
         numbers = pa.array(range(len(arrays[0])), pa.int64())
         connection.register(_ROWS, pa.Table.from_arrays([*arrays, numbers], names=[*upload.names, _NUMBER]))
