@@ -204,8 +204,12 @@ class DuckDbDatabase(Database):
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self.connection = duckdb.connect(path)
+        self.open()
         self.run("CREATE SEQUENCE numbers")
+
+    def open(self) -> None:
+        """Open the file, which no other process has."""
+        self.connection = duckdb.connect(self.path)
 
     def settings(self) -> dict[str, str]:
         return {"connection.url": f"jdbc:duckdb:{self.path}"}

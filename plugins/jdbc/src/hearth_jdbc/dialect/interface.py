@@ -71,6 +71,10 @@ class TableId:
         return self.name if self.schema is None else f"{self.schema}.{self.name}"
 
 
+IDLE_TRANSACTION = 60
+"""Seconds after which a server ends a transaction of the sink in which nothing happens: its task is frozen."""
+
+
 class Dialect(ABC):
     """A database product. One instance belongs to one connector or task; a connection is the driver's own object.
 

@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 from hearth_api import DataError, Date, Decimal, Schema, Time, Type
 from hearth_api.batch import arrow_type
 from hearth_jdbc.decimal_column import decimal_texts
-from hearth_jdbc.dialect.interface import MICROS
+from hearth_jdbc.dialect.interface import IDLE_TRANSACTION, MICROS
 from hearth_jdbc.dialect.mysql import MySql, text_literal
 from hearth_jdbc.dialect.sink_dialect import SinkDialect, Upload, no_type
 
@@ -34,6 +34,13 @@ class MySqlSink(MySql, SinkDialect):
     KEY_TEXT = "VARCHAR(255) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin"
 
     _most_bytes = 0
+
+    def connect(self, timeout: float) -> Any:
+        """Open a connection whose transactions do not stay open when its task is frozen, in MariaDB."""
+        connection = super().connect(timeout)
+        if "MariaDB" in connection.get_server_info():
+            self.execute(connection, f"SET idle_write_transaction_timeout = {IDLE_TRANSACTION}")
+        return connection
 
     def column_type(self, schema: Schema) -> str:
         """Return the type that Confluent's connector creates; a key must have a length."""

@@ -10,7 +10,7 @@ from typing import Any
 from hearth_api import Date, Decimal, Schema, Time, Type
 from hearth_api.batch import arrow as pa
 from hearth_api.batch import arrow_type, column_to_values
-from hearth_jdbc.dialect.interface import MICROS, TableId
+from hearth_jdbc.dialect.interface import IDLE_TRANSACTION, MICROS, TableId
 from hearth_jdbc.dialect.postgresql import PostgreSql
 from hearth_jdbc.dialect.sink_dialect import SinkDialect, Upload, no_type
 
@@ -27,6 +27,12 @@ class PostgreSqlSink(PostgreSql, SinkDialect):
     """Writes to PostgreSQL."""
 
     _next_row = 1
+
+    def connect(self, timeout: float) -> Any:
+        """Open a connection whose transactions do not stay open when its task is frozen."""
+        connection = super().connect(timeout)
+        connection.execute(f"SET idle_in_transaction_session_timeout = '{IDLE_TRANSACTION}s'")
+        return connection
 
     def column_type(self, schema: Schema) -> str:
         """Return the type that Confluent's connector creates."""
