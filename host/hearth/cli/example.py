@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
+
+from hearth.cli.line_origin import LineFile, LineOrigin, LineTable
 
 JSON_CONVERTER = "org.apache.kafka.connect.json.JsonConverter"
 AVRO_CONVERTER = "io.confluent.connect.avro.AvroConverter"
+_URL, _SQLITE = "connection.url", "jdbc:sqlite:"
 _TRANSFORMS = "org.apache.kafka.connect.transforms."
 
 
@@ -18,11 +22,23 @@ class Example:
     sink_name: str
     sink: dict[str, str]
     is_avro: bool = False
+    bundles: tuple[str, ...] = ("file",)
+    """The first-party bundles of the connectors."""
 
     @property
     def connectors(self) -> dict[str, dict[str, str]]:
         """Return both configurations by connector name."""
         return {self.source_name: self.source, self.sink_name: self.sink}
+
+    @property
+    def topic(self) -> str:
+        """Return the topic between both."""
+        return self.sink["topics"]
+
+    def origin(self, folder: Path) -> LineOrigin:
+        """Return where the source's lines are, in a directory."""
+        kind = LineFile if "file" in self.source else LineTable
+        return kind(folder / place_of(self.source))
 
     def converters(self, registry: str | None) -> dict[str, str]:
         """Return the worker's converter keys: JSON, or Avro when ``registry`` is the address of a schema registry."""
@@ -31,6 +47,17 @@ class Example:
         else:
             value = {"value.converter": AVRO_CONVERTER, "value.converter.schema.registry.url": registry}
         return {"key.converter": JSON_CONVERTER, "key.converter.schemas.enable": "true", **value}
+
+
+def place_of(config: dict[str, str]) -> str:
+    """Return the file that a connector reads or writes."""
+    return config.get("file") or config[_URL].removeprefix(_SQLITE)
+
+
+def placed(config: dict[str, str], folder: Path) -> dict[str, str]:
+    """Return a configuration whose file has its directory."""
+    path = str(folder / place_of(config))
+    return {**config, "file": path} if "file" in config else {**config, _URL: f"{_SQLITE}{path}"}
 
 
 LINES = Example(
@@ -51,6 +78,11 @@ LINES = Example(
 )
 """The configurations of Kafka's own quickstart, unchanged."""
 
+_LINE = {
+    "transforms": "line",
+    "transforms.line.type": f"{_TRANSFORMS}ExtractField$Value",
+    "transforms.line.field": "line",
+}
 AVRO = Example(
     "local-avro-source",
     {
@@ -70,10 +102,33 @@ AVRO = Example(
         "tasks.max": "1",
         "file": "test.avro.sink.txt",
         "topics": "connect-avro",
-        "transforms": "line",
-        "transforms.line.type": f"{_TRANSFORMS}ExtractField$Value",
-        "transforms.line.field": "line",
+        **_LINE,
     },
     is_avro=True,
 )
 """The same lines as Avro records: the source wraps each line in a field, the sink extracts it."""
+
+DATABASE = Example(
+    "local-jdbc-source",
+    {
+        "connector.class": "JdbcSource",
+        "tasks.max": "1",
+        "connection.url": f"{_SQLITE}test.db",
+        "mode": "incrementing",
+        "incrementing.column.name": "id",
+        "table.whitelist": LineTable.NAME,
+        "topic.prefix": "connect-",
+        "poll.interval.ms": "200",
+    },
+    "local-jdbc-sink",
+    {
+        "connector.class": "FileStreamSink",
+        "tasks.max": "1",
+        "file": "test.db.sink.txt",
+        "topics": f"connect-{LineTable.NAME}",
+        **_LINE,
+    },
+    is_avro=True,
+    bundles=("file", "jdbc"),
+)
+"""Rows of a database as Avro records: the sink writes their column `line`."""

@@ -19,7 +19,7 @@ from hearth.broker import KafkaBroker
 from hearth.broker.apicurio import REGISTRY_LOCK, REGISTRY_TITLE, ApicurioRegistry
 from hearth.broker.broker import broker_jars
 from hearth.broker.unpacked import fetch_unpacked
-from hearth.cli.example import AVRO, LINES, Example
+from hearth.cli.example import AVRO, DATABASE, LINES, Example, place_of, placed
 from hearth.cli.local import LocalHost
 from hearth.cli.round_trip import RoundTrip
 from hearth.cli.signal_end import terminate_as_interrupt
@@ -35,7 +35,6 @@ if TYPE_CHECKING:
 OFFSETS = "connect.offsets"
 REST_PORT = 8083
 SPARK_PORT = 4040
-_BUNDLE = "hearth-file"
 _TAIL = 0.2
 _SHOWN = 3
 
@@ -47,6 +46,7 @@ AnyHost: TypeAlias = "LocalHost | LocalHosts"
 @click.option("--once", is_flag=True, help="Verify one round trip and exit; exit code 0 on success.")
 @click.option("--lines", type=click.IntRange(1, 1_000_000), default=10, show_default=True, help="Lines to send.")
 @click.option("--avro", is_flag=True, help="Send lines as Avro, with a schema registry (downloads 109 MB once).")
+@click.option("--database", is_flag=True, help="Send rows of a database as Avro, with the same registry.")
 @click.option(
     "--directory",
     type=click.Path(file_okay=False, path_type=Path),
@@ -60,10 +60,11 @@ AnyHost: TypeAlias = "LocalHost | LocalHosts"
     show_default=True,
     help="How many hosts to start. Several hosts form a cluster, on a Spark cluster with two workers.",
 )
-def quickstart(once: bool, lines: int, avro: bool, directory: Path | None, hosts: int) -> None:
+def quickstart(once: bool, lines: int, avro: bool, database: bool, directory: Path | None, hosts: int) -> None:
     """Start Kafka and Hearth and copy lines from test.txt through Kafka to test.sink.txt, until Ctrl-C.
 
     With --avro, lines go from test.avro.txt to test.avro.sink.txt as Avro records, with their schema in a registry.
+    With --database, they are rows of a table in test.db, and go to test.db.sink.txt.
 
     Everything is kept in one directory: the next start continues where the last one stopped. Delete the directory to
     start over.
@@ -72,12 +73,13 @@ def quickstart(once: bool, lines: int, avro: bool, directory: Path | None, hosts
     name = "quickstart" if hosts == 1 else "quickstart-hosts"  # a cluster keeps its state differently
     own = state_directory(name) if checkout is None else checkout / ".hearth" / name
     folder = (directory or own).absolute()
-    example = AVRO if avro else LINES
+    example = DATABASE if database else AVRO if avro else LINES
     terminal = Terminal()
     with terminate_as_interrupt(), ExitStack() as running:
         running.enter_context(_alone(folder))
+        trip = RoundTrip(example.origin(folder), folder / place_of(example.sink))
+        trip.source.prepare()
         parts = _start(terminal, running, checkout, folder, example, hosts)
-        trip = RoundTrip(folder / example.source["file"], folder / example.sink["file"])
         _carry(terminal, parts, trip, lines, example)
         if not once:
             _stay(terminal, parts, trip, example, _plugin_path(checkout, folder))
@@ -122,9 +124,11 @@ def _start(
         broker.start()
         done(f"listens on {broker.bootstrap_servers}")
     registry = _start_registry(terminal, running, folder) if example.is_avro else None
-    with _part(terminal, "the file bundle") as done:
-        plugin_path = _plugin_path(checkout, folder)
-        done(_fetch(plugin_path) if checkout is None else _pack(checkout / "plugins" / "file", plugin_path, folder))
+    plugin_path = _plugin_path(checkout, folder)
+    for name in example.bundles:
+        with _part(terminal, f"the {name} bundle") as done:
+            project = None if checkout is None else checkout / "plugins" / name
+            done(_fetch(f"hearth-{name}", plugin_path) if project is None else _pack(project, plugin_path, folder))
     converters = example.converters(None if registry is None else registry.url)
     host = _new_host(folder, {**converters, **_worker(broker, plugin_path)}, hosts)
     with _part(terminal, "the host" if hosts == 1 else f"Spark's cluster and {hosts} hosts") as done:
@@ -134,9 +138,9 @@ def _start(
         done(f"answers on {host.url}{taken}")
     for name, given in example.connectors.items():
         with _part(terminal, f"the connector {name}") as done:
-            config = given if hosts == 1 else {**given, "file": str(folder / given["file"])}  # executors run elsewhere
+            config = given if hosts == 1 else placed(given, folder)  # executors run elsewhere
             host.request("PUT", f"/connectors/{name}/config", config)  # PUT: a cluster still has it from the last run
-            done(f"{config['connector.class']}, {config['file']}")
+            done(f"{config['connector.class']}, {place_of(config)}")
     return _Running(broker, registry, host)
 
 
@@ -165,7 +169,7 @@ def _carry(terminal: Terminal, parts: _Running, trip: RoundTrip, lines: int, exa
         trip.send(lines)
         for missing in trip.wait():
             _raise_if_failed(parts.host, missing, example)
-        done(f"{trip.source.name} -> topic {example.source['topic']} -> {trip.sink.name}")
+        done(f"{trip.source.path.name} -> topic {example.topic} -> {trip.sink.name}")
     shown = trip.newly_arrived()
     for line in shown[-_SHOWN:]:
         terminal.note(f"{trip.sink.name}: {line}")
@@ -195,12 +199,12 @@ def _next_steps(parts: _Running, trip: RoundTrip, example: Example, plugin_path:
     return [
         "",
         "Try next, in another terminal:",
-        f"  echo 'Hello, Hearth' >> {trip.source}",
+        f"  {trip.source.command('Hello, Hearth')}",
         f"  tail -f {trip.sink}",
         f"  curl '{host.url}/connectors?expand=status'",
         f"  curl {host.url}/connector-plugins",
         f"  curl -X PUT {host.url}/connectors/{example.sink_name}/pause",
-        *([f"  curl {registry.url}/subjects/{example.source['topic']}-value/versions/1"] if registry else []),
+        *([f"  curl {registry.url}/subjects/{example.topic}-value/versions/1"] if registry else []),
         *([f"  open {page}, Spark's UI: one job per task"] if page else []),
         *(f"  kill -9 {pid}  # {name}: others take over" for name, pid in host.processes()),
         f"  {hearth_command} plugins list --plugin-path {plugin_path}",
@@ -225,7 +229,7 @@ def _pack(project: Path, plugin_path: Path, folder: Path) -> str:
     from hearth.isolation.environment_store import user_environments
     from hearth.packaging.pack import pack
 
-    record = folder / "bundle.packed"
+    record = folder / f"{project.name}.packed"
     sources = _fingerprint(project)
     if record.is_file():
         known, _, name = record.read_text(encoding="utf-8").partition(" ")
@@ -236,8 +240,8 @@ def _pack(project: Path, plugin_path: Path, folder: Path) -> str:
     return f"packed into {bundle.name}"
 
 
-def _fetch(plugin_path: Path) -> str:
-    """Install the bundle of this version from HEARTH_INDEX or from the package index."""
+def _fetch(name: str, plugin_path: Path) -> str:
+    """Install a bundle of this version from HEARTH_INDEX or from the package index."""
     from hearth.isolation.environment_store import user_environments
     from hearth.packaging.bundle_index import named_indexes
     from hearth.packaging.bundle_source import BundleSource
@@ -245,9 +249,9 @@ def _fetch(plugin_path: Path) -> str:
 
     environments = user_environments()
     installed = InstalledBundles(plugin_path, environments)
-    if any(each.version == hearth.__version__ for each in installed.named(_BUNDLE)):
-        return f"{_BUNDLE} {hearth.__version__} is up to date"
-    with BundleSource(f"{_BUNDLE}=={hearth.__version__}", named_indexes()).obtained(environments) as path:
+    if any(each.version == hearth.__version__ for each in installed.named(name)):
+        return f"{name} {hearth.__version__} is up to date"
+    with BundleSource(f"{name}=={hearth.__version__}", named_indexes()).obtained(environments) as path:
         change = installed.upgrade(path)
     return f"{change.name} {change.after} is installed"
 
@@ -272,7 +276,7 @@ def _raise_if_failed(host: AnyHost, missing: int, example: Example) -> None:
 
 
 def _checkout() -> Path | None:
-    """Return the checkout that this program runs from and packs the file connectors of; None if it is installed."""
+    """Return the checkout that this program runs from and packs the connectors of; None if it is installed."""
     root = Path(hearth.__file__).resolve().parents[2]
     return root if (root / "plugins" / "file" / "pyproject.toml").is_file() else None
 

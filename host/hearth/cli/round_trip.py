@@ -1,12 +1,12 @@
-"""A round trip of lines from one file to another: sends them, waits for them and compares."""
+"""A round trip of lines from a source's file or table to a sink's file: sends them, waits for them and compares."""
 
 from __future__ import annotations
 
-import os
 import time
 from collections.abc import Iterator
 from pathlib import Path
 
+from hearth.cli.line_origin import LineOrigin
 from hearth_api import ConnectError
 
 _TIMEOUT = 90.0
@@ -15,13 +15,13 @@ _ASK_EVERY = 2.0
 
 
 class RoundTrip:
-    """Sends numbered lines through a source's file and looks for them in a sink's file.
+    """Sends numbered lines to where a source reads and looks for them in a sink's file.
 
-    Numbers continue after the last line of the source's file, so every line is unique. Lines of earlier runs may
+    Numbers continue after the last line there, so every line is unique. Lines of earlier runs may
     still arrive and do not count.
     """
 
-    def __init__(self, source: Path, sink: Path) -> None:
+    def __init__(self, source: LineOrigin, sink: Path) -> None:
         """Note the present end of the sink's file; either file may be missing."""
         self.source = source
         self.sink = sink
@@ -29,13 +29,10 @@ class RoundTrip:
         self._begin = self._seen = sink.stat().st_size if sink.exists() else 0
 
     def send(self, count: int) -> None:
-        """Append ``count`` lines to the source's file."""
-        lines_before = self.source.read_bytes().count(b"\n") if self.source.exists() else 0
+        """Add ``count`` lines for the source."""
+        lines_before = self.source.count()
         self._sent = [f"Hello from Hearth, line {lines_before + each}" for each in range(1, count + 1)]
-        with self.source.open("a", encoding="utf-8") as file:
-            file.write("".join(f"{line}\n" for line in self._sent))
-            file.flush()
-            os.fsync(file.fileno())
+        self.source.append(self._sent)
 
     def wait(self) -> Iterator[int]:
         """Wait until every line has arrived; yield the number of missing lines every two seconds.
@@ -72,7 +69,7 @@ class RoundTrip:
         lost = len(set(self._sent) - set(arrived))
         twice = len(arrived) - len(set(arrived))
         fact = f"{lost} lost, {twice} more than once" if lost or twice else "not in order"
-        raise ConnectError(f"of {len(self._sent)} lines {fact}: compare {self.source} and {self.sink}")
+        raise ConnectError(f"of {len(self._sent)} lines {fact}: compare {self.source.path} and {self.sink}")
 
     def _read(self, begin: int) -> tuple[list[str], int]:
         """Return the complete lines from a position on, and the position after them."""

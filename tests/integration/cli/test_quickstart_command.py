@@ -192,6 +192,21 @@ def test_avro_lines_use_a_registry(tmp_path: Path) -> None:
     assert not (tmp_path / "test.txt").exists()
 
 
+def test_rows_of_a_database_arrive_as_avro(tmp_path: Path) -> None:
+    """By the JDBC source; their schema is in the registry."""
+    with running(tmp_path, "--database", "--lines", "50") as run:
+        shown = run.read_until("Ctrl-C stops everything")
+        assert "test.db -> topic connect-lines -> test.db.sink.txt" in shown
+        (url,) = re.findall(r"curl (http://\S+/subjects/connect-lines-value/versions/1)", shown)
+        with urllib.request.urlopen(url) as answer:
+            schema = json.loads(json.load(answer)["schema"])
+        assert (schema["name"], [field["name"] for field in schema["fields"]]) == ("lines", ["id", "line"])
+        run.signal(signal.SIGINT)
+        assert run.end() == 0
+        assert run.processes() == []
+    assert len(lines(tmp_path / "test.db.sink.txt")) == 50
+
+
 def test_concurrent_commands_start_and_end_independently(tmp_path: Path) -> None:
     """Each finds the same ports free, and loses some of them to the other; what it prints is its own.
 
@@ -245,9 +260,9 @@ def test_without_a_checkout_the_file_bundle_is_installed_from_an_index(
     monkeypatch.setenv("HEARTH_INDEX", str(tmp_path))
     for version in ("0.0.9", "0.1.0", "9.0"):
         build.plain_wheel(tmp_path, "hearth-file", version, {"hearth.predicates": {"a.Demo": "demo:Demo"}})
-    assert _fetch(tmp_path / "plugins") == "hearth-file 0.1.0 is installed"
+    assert _fetch("hearth-file", tmp_path / "plugins") == "hearth-file 0.1.0 is installed"
     assert (tmp_path / "plugins" / "hearth_file.zip").is_file()
-    assert _fetch(tmp_path / "plugins") == "hearth-file 0.1.0 is up to date"
+    assert _fetch("hearth-file", tmp_path / "plugins") == "hearth-file 0.1.0 is up to date"
 
 
 def test_an_unreadable_bundle_is_packed_again(tmp_path: Path) -> None:

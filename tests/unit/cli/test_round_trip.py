@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from hearth.cli import round_trip
+from hearth.cli.line_origin import LineFile
 from hearth.cli.round_trip import RoundTrip
 from hearth_api import ConnectError
 
@@ -16,7 +17,7 @@ def trip(tmp_path: Path) -> RoundTrip:
     """Send three lines after two older ones, of which the sink has written one."""
     (tmp_path / "test.txt").write_text("old 1\nold 2\n")
     (tmp_path / "sink.txt").write_text("old 1\n")
-    found = RoundTrip(tmp_path / "test.txt", tmp_path / "sink.txt")
+    found = RoundTrip(LineFile(tmp_path / "test.txt"), tmp_path / "sink.txt")
     found.send(3)
     return found
 
@@ -29,7 +30,7 @@ def deliver(trip: RoundTrip, *numbers: int) -> None:
 
 def test_numbers_continue_after_the_lines_of_the_file(trip: RoundTrip) -> None:
     """Every line that was ever sent is another one."""
-    assert trip.source.read_text().splitlines()[-1] == "Hello from Hearth, line 5"
+    assert trip.source.path.read_text().splitlines()[-1] == "Hello from Hearth, line 5"
 
 
 def test_complete_trip_is_verified_despite_earlier_lines(trip: RoundTrip) -> None:

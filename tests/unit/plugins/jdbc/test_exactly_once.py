@@ -139,7 +139,7 @@ def _running(config: dict[str, str], count: int, seed: int) -> Iterator[subproce
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("kills", "count"), [(3, 12_000), pytest.param(60, 1_000_000, marks=pytest.mark.long)], ids=["short", "long"]
+    ("kills", "count"), [(2, 8_000), pytest.param(60, 1_000_000, marks=pytest.mark.long)], ids=["short", "long"]
 )
 def test_ledger_of_killed_and_stopped_tasks(database: Database, kills: int, count: int) -> None:
     """Tasks are killed, or sleep while a successor writes and then go on: no row is lost and none is there twice."""
