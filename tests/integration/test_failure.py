@@ -120,14 +120,14 @@ def test_a_pending_batch_that_cannot_be_encoded_fails_a_polling_task(host: Host,
 
 def test_a_record_that_does_not_match_its_schema_can_be_tolerated(host: Host, topics: Topics, name: str) -> None:
     """With errors.tolerance=none the task fails after the records before it; else the record is skipped."""
-    config = misbehaving(name, SOURCE, misbehave_how="misfit")
+    config = misbehaving(name, SOURCE, misbehave_how="mismatch")
     assert host.rest.create(config).status == 201
     trace = trace_of(host, name)
     assert "Tolerance exceeded" in trace
     assert "TASK_POLL with class misbehaving.MisbehavingSourceTask" in trace
     assert [record.value for record in topics.read(name)] == [b"0", b"1"]
     host.delete(name)
-    host.run(misbehaving(f"{name}-all", SOURCE, misbehave_how="misfit", errors_tolerance="all"))
+    host.run(misbehaving(f"{name}-all", SOURCE, misbehave_how="mismatch", errors_tolerance="all"))
     assert eventually(lambda: topics.count(f"{name}-all") > 6, TIMEOUT)
     found = [int(record.value or b"") for record in topics.read(f"{name}-all")]
     assert found == [number for number in range(found[-1] + 1) if number % 3 != 2]

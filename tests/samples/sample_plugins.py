@@ -92,14 +92,14 @@ class Route(Transformation):
 
 
 class Misfit(Transformation):
-    """Returns records whose value does not fit their schema where the value is ``misfit``."""
+    """Returns records whose value does not fit their schema where the value is ``mismatch``."""
 
     def configure(self, configs: Mapping[str, Any]) -> None:
         """Need nothing."""
 
     def apply(self, record: Any) -> Any:
         """Return the record, spoilt where its value asks for it."""
-        return record.new_record(value=7) if record.value == "misfit" else record
+        return record.new_record(value=7) if record.value == "mismatch" else record
 
 
 class Forgetful(BatchTransformation):

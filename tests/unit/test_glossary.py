@@ -29,7 +29,7 @@ RETIRED = {
     "intake": "put format",
     "knot": "recursive struct",
     "lane": "queue",
-    "misfit": "mismatch",
+    "mismatch": "mismatch",
     "outbox": "send buffer",
     "patience": "timeout",
     "putting": "in flight",

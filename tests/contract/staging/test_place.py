@@ -191,7 +191,7 @@ def test_a_changed_topic_keeps_where_the_record_came_from(place: Place) -> None:
 def test_a_record_that_does_not_match_its_schema_fails_alone(place: Place) -> None:
     """A record form that returns an invalid record fails that record, not its batch."""
     load(place, transforms_m="Misfit")
-    outcome = place.do(Apply([Step("transforms.m")], [batch("a", "misfit", "b")]))
+    outcome = place.do(Apply([Step("transforms.m")], [batch("a", "mismatch", "b")]))
     assert content(outcome.batches) == [(0, "a"), (2, "b")]
     assert [(each.row, each.class_name) for each in outcome.failures] == [(1, "sample.Misfit")]
 

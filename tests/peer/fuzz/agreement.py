@@ -78,11 +78,11 @@ def is_beyond_python(result: Answer) -> bool:
     if "failed" not in result:
         return False
     phase, class_name, _, message = result["failed"]
-    may_misfit = phase == "HEADER_CONVERTER" or "transforms.Cast$" in class_name
-    is_misfit = may_misfit and message.startswith(("Invalid Python object for schema", "Invalid value: "))
+    may_mismatch = phase == "HEADER_CONVERTER" or "transforms.Cast$" in class_name
+    is_mismatch = may_mismatch and message.startswith(("Invalid Python object for schema", "Invalid value: "))
     is_masked = "transforms.MaskField$" in class_name and message.startswith(_OTHER_SCALE)
     is_unheld = "outside of the years 1 to 9999" in message or message.startswith((_MORE_DIGITS, _NO_SCALE))
-    return is_misfit or is_masked or is_unheld
+    return is_mismatch or is_masked or is_unheld
 
 
 def digest(answer: Answer | None) -> bytes:

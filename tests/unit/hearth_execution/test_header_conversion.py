@@ -129,7 +129,7 @@ class Mixed(Blind):
         """Return values of several schemas."""
         texts = [(cell or b"").decode() for cell in data.to_pylist()]
         asked.append(texts)
-        odd = {"null": (STRING_SCHEMA, None), "misfit": (INT8_SCHEMA, 300), "none": (None, None)}
+        odd = {"null": (STRING_SCHEMA, None), "mismatch": (INT8_SCHEMA, 300), "none": (None, None)}
         pairs = [(INT8_SCHEMA, int(text)) if text.isdigit() else (STRING_SCHEMA, text) for text in texts]
         found = [odd.get(text, pair) for text, pair in zip(texts, pairs)]
         count = len(found) - texts.count("few")
@@ -244,7 +244,7 @@ def test_headers_of_several_schemas_are_read_at_once() -> None:
     assert (failures, asked[1:]) == ([], [texts])
 
 
-@pytest.mark.parametrize("text", ["few", "null", "misfit"])
+@pytest.mark.parametrize("text", ["few", "null", "mismatch"])
 def test_invalid_values_of_several_schemas_fall_back_to_single_headers(text: str) -> None:
     """Too few schemas, a null that its schema forbids, a value that does not match its schema."""
     raw: list[RawHeaders] = [[("a", b"5"), ("b", text.encode())]]

@@ -10,7 +10,7 @@ from zoneinfo import ZoneInfo
 
 from hearth_api.batch import arrow as pa
 from hearth_jdbc.dialect.duckdb import DuckDb
-from hearth_jdbc.dialect.interface import Column, SqlType, TableId, misfit
+from hearth_jdbc.dialect.interface import Column, SqlType, TableId, mismatch
 from hearth_jdbc.dialect.source_dialect import Rows, SourceDialect, utc_micros
 
 _TABLES = """
@@ -93,7 +93,7 @@ def _array(column: Column, array: Any, zone: str) -> Any:
     try:
         return array if convert is None else convert(column, array, zone)
     except (ValueError, pa.ArrowException) as error:
-        raise misfit(column, error) from error
+        raise mismatch(column, error) from error
 
 
 def _cast(kind: Callable[[], Any]) -> Callable[[Column, Any, str], Any]:

@@ -158,7 +158,7 @@ class Dialect(ABC):
             return
 
 
-def misfit(column: Column, error: Exception) -> DataError:
+def mismatch(column: Column, error: Exception) -> DataError:
     """Return the error for a value that its column's type does not lead to expect."""
     kind = column.type_name or "none"
     return DataError(f"column {column.name!r} of type {kind} holds a value that does not fit: {error}")

@@ -8,7 +8,7 @@ from typing import Any
 from pymysql.constants import FIELD_TYPE, FLAG
 
 from hearth_api.batch import arrow as pa
-from hearth_jdbc.dialect.interface import Column, SqlType, misfit
+from hearth_jdbc.dialect.interface import Column, SqlType, mismatch
 from hearth_jdbc.dialect.source_dialect import utc_micros
 
 _BINARY = 63
@@ -68,7 +68,7 @@ def to_array(column: Column, cells: Any, zone: str) -> Any:
     try:
         return _ARRAYS[column.type](column, cells, zone)
     except (ValueError, OverflowError, pa.ArrowException) as error:
-        raise misfit(column, error) from error
+        raise mismatch(column, error) from error
 
 
 def _whole(column: Column, cells: Any, zone: str) -> Any:

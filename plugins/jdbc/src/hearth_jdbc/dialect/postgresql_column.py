@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from hearth_api.batch import arrow as pa
-from hearth_jdbc.dialect.interface import Column, SqlType, misfit
+from hearth_jdbc.dialect.interface import Column, SqlType, mismatch
 from hearth_jdbc.dialect.source_dialect import utc_micros
 
 _BIT, _NUMERIC, _ZONED, _ZONED_TIME = 1560, 1700, 1184, 1266
@@ -48,7 +48,7 @@ def to_array(column: Column, cells: Sequence[Any], zone: str) -> Any:
     try:
         return _ARRAYS[column.type](column, cells, zone)
     except (ValueError, OverflowError, ArithmeticError, pa.ArrowException) as error:
-        raise misfit(column, error) from error
+        raise mismatch(column, error) from error
 
 
 def _whole(column: Column, cells: Sequence[Any], zone: str) -> Any:

@@ -10,7 +10,7 @@ from typing import Any
 from zoneinfo import ZoneInfo
 
 from hearth_api.batch import arrow as pa
-from hearth_jdbc.dialect.interface import Column, SqlType, TableId, misfit
+from hearth_jdbc.dialect.interface import Column, SqlType, TableId, mismatch
 from hearth_jdbc.dialect.source_dialect import CursorRows, Rows, SourceDialect
 from hearth_jdbc.dialect.sqlite import Sqlite
 
@@ -82,7 +82,7 @@ class _SqliteRows(CursorRows):
         try:
             return _ARRAYS[column.type](values, self._zone)
         except (ValueError, TypeError, OverflowError, pa.ArrowException) as error:
-            raise misfit(column, error) from error
+            raise mismatch(column, error) from error
 
 
 def _known(column: Column, values: Sequence[Any]) -> Column:

@@ -1,7 +1,7 @@
 """Plugins that misbehave on request: ``misbehave.how`` says how, ``misbehave.where`` in which method.
 
 How: ``raise``, ``exit`` (``os._exit(3)``), ``kill`` (SIGKILL to itself), ``group`` (to its process group), ``hang``,
-``hog`` (allocates memory without limit), ``misfit`` (a source that returns every third number as text), ``shapeless``
+``hog`` (allocates memory without limit), ``mismatch`` (a source that returns every third number as text), ``shapeless``
 (a source that soon returns a record with an invalid schema, and then never returns). Where: the name of a method,
 ``poll`` by default. The first ``misbehave.after`` calls of that method succeed.
 """
@@ -68,7 +68,7 @@ class Misbehaviour:
     def do_group(self) -> None:
         os.killpg(0, signal.SIGKILL)
 
-    def do_misfit(self) -> None:
+    def do_mismatch(self) -> None:
         """Do nothing: the source does it, which has the records."""
 
     def do_shapeless(self) -> None:
@@ -141,7 +141,7 @@ class MisbehavingSourceTask(SourceTask):
         time.sleep(0.01)
         number, self._next = self._next, self._next + 1
         offset = {"next": self._next}
-        value = number if self._misbehave.how == "misfit" and number % 3 == 2 else str(number)
+        value = number if self._misbehave.how == "mismatch" and number % 3 == 2 else str(number)
         return [SourceRecord(self._partition, offset, self._topic, value_schema=STRING_SCHEMA, value=value)]
 
     def _shapeless(self):
