@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from hearth.broker import KafkaBroker
-from hearth.cli.connector_file import read_connector_file
+from hearth.client.connector_file import read_connector_file
 from hearth.cli.host_run import create
 from hearth.foundation.properties import render
 from hearth_api import ConfigError

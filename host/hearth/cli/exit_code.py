@@ -17,6 +17,8 @@ class ExitCode(IntEnum):
     RUNTIME = 1
     BAD_INPUT = 2
     ENVIRONMENT = 3
+    DIFFERENCES = 4
+    TIMEOUT = 5
     INTERRUPTED = 130
 
 
@@ -25,11 +27,14 @@ EXIT_CODES: Sequence[tuple[type[ConnectError], ExitCode]] = (
     (NotFoundError, ExitCode.BAD_INPUT),
     (ConnectError, ExitCode.RUNTIME),
 )
-"""The first match wins; an error code that starts with "environment." is about the machine, whatever the class."""
+"""The first match wins, after the area of the error's code."""
+_AREAS = {"environment": ExitCode.ENVIRONMENT, "timeout": ExitCode.TIMEOUT}
+"""What the first word of an error's code decides, whatever its class: about this machine, and time over."""
 
 
 def exit_code(error: ConnectError) -> ExitCode:
     """Return the exit code for an error."""
-    if error.code.startswith("environment."):
-        return ExitCode.ENVIRONMENT
+    area, is_dotted, _ = error.code.partition(".")
+    if is_dotted and area in _AREAS:
+        return _AREAS[area]
     return next(code for kind, code in EXIT_CODES if isinstance(error, kind))

@@ -7,8 +7,9 @@ from collections.abc import Sequence
 from concurrent import futures
 from typing import TYPE_CHECKING
 
-from hearth.cli.connector_file import ConnectorFile
+from hearth.client.connector_file import ConnectorFile
 from hearth.foundation.service_manager import announced
+from hearth.storage import TargetState
 from hearth_api import ConfigError, ConnectError
 
 if TYPE_CHECKING:
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
 
 ALIVE_SECONDS = 10.0
 """Time limit of a check for systemd's watchdog."""
+_TARGETS = {"RUNNING": TargetState.STARTED, "PAUSED": TargetState.PAUSED, "STOPPED": TargetState.STOPPED}
 
 
 def run_host(host: Host, files: Sequence[ConnectorFile] = ()) -> None:
@@ -41,8 +43,9 @@ def _is_alive(host: Host) -> bool:
 
 def create(host: Host, file: ConnectorFile) -> None:
     """Create a connector; an error ends the host, as in Kafka Connect."""
+    target = None if file.initial_state is None else _TARGETS[file.initial_state]
     try:
-        host.herder.put(file.name, file.config, file.target, replace=False).result()
+        host.herder.put(file.name, file.config, target, replace=False).result()
     except ConnectError as error:
         trace = getattr(error.__cause__, "trace", None)
         text = f"{file.path}: {error}" + (f"\n{trace.rstrip()}" if trace else "")

@@ -9,35 +9,49 @@ import sys
 from collections.abc import Sequence
 
 import click
+from click.shell_completion import CompletionItem
 
 from hearth import __version__
 from hearth.cli.exit_code import ExitCode, exit_code
 from hearth.foundation.descriptor import FILES_HINT, OUT_OF_FILES
+from hearth.foundation.nearest import did_you_mean
 from hearth.foundation.terminal import printable
 from hearth.foundation.user_file import FULL
 from hearth_api import ConnectError
 
+_CLI = "hearth.cli."
 COMMANDS = {
-    "quickstart": "hearth.cli.quickstart_command:quickstart",
-    "standalone": "hearth.cli.standalone_command:standalone",
-    "distributed": "hearth.cli.distributed_command:distributed",
-    "run": "hearth.cli.run_command:run",
-    "plugins": "hearth.cli.plugin_command:plugins",
-    "bundle": "hearth.cli.bundle_command:bundle",
-    "schemas": "hearth.cli.schema_command:schemas",
-    "environments": "hearth.cli.environment_command:environments",
-    "limits": "hearth.cli.limit_command:limits",
-    "broker": "hearth.cli.broker_command:broker",
-    "registry": "hearth.cli.broker_command:registry",
+    "quickstart": ("quickstart_command:quickstart", "Copy lines through Kafka on this machine, to try Hearth."),
+    "standalone": ("standalone_command:standalone", "Run a standalone host."),
+    "distributed": ("distributed_command:distributed", "Run a host of a cluster."),
+    "status": ("status_command:status", "Show connectors of a running cluster."),
+    "connectors": ("connectors_command:connectors", "List, pause, resume, stop, restart or delete connectors."),
+    "apply": ("apply_command:apply", "Make a cluster's connectors those of files."),
+    "diff": ("apply_command:diff", "Show what apply would change."),
+    "export": ("export_command:export", "Write configurations of a cluster as files."),
+    "offsets": ("offsets_command:offsets", "Show and change offsets of connectors."),
+    "hosts": ("hosts_command:hosts", "Show the workers of a cluster."),
+    "loggers": ("loggers_command:loggers", "Show and set log levels of a cluster."),
+    "top": ("top_command:top", "Show how fast connectors commit."),
+    "context": ("context_command:context", "Name clusters, and choose one."),
+    "completion": ("completion_command:completion", "Print the completion script for a shell."),
+    "run": ("run_command:run", "Run a connector from its source while it changes."),
+    "plugins": ("plugin_command:plugins", "List and describe plugins."),
+    "bundle": ("bundle_command:bundle", "Create, check, sign, install and remove bundles."),
+    "schemas": ("schema_command:schemas", "Show which schemas a connector would register."),
+    "environments": ("environment_command:environments", "List and remove environments of bundles."),
+    "limits": ("limit_command:limits", "Show which limits of plugins this machine enforces."),
+    "broker": ("broker_command:broker", "Run a Kafka broker on this machine."),
+    "registry": ("broker_command:registry", "Run a schema registry on this machine."),
 }
-"""Subcommand -> "module:attribute", in the order of the help page."""
+"""Subcommand -> "module:attribute" below hearth.cli and a short text, in the order of the help page."""
 
 
 FULL_HINT = "free space in HEARTH_HOME (or ~/.cache/hearth), in TMPDIR, and where the result is written"
 
 
 class LazyGroup(click.Group):
-    """Imports a subcommand's module only when that subcommand is called or described."""
+    """Imports a subcommand's module only when that subcommand is called or asked for its own help."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Return the names of the subcommands in the order of the table."""
@@ -47,9 +61,28 @@ class LazyGroup(click.Group):
         """Import and return the subcommand of that name."""
         if cmd_name not in COMMANDS:
             return None
-        module, attribute = COMMANDS[cmd_name].split(":")
-        command: click.Command = getattr(importlib.import_module(module), attribute)
+        module, attribute = COMMANDS[cmd_name][0].split(":")
+        command: click.Command = getattr(importlib.import_module(_CLI + module), attribute)
         return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """List the subcommands with the texts of the table."""
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, text) for name, (_, text) in COMMANDS.items()])
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Find the subcommand; the error for an unknown one offers the nearest."""
+        if args and args[0] not in COMMANDS and not args[0].startswith("-"):
+            raise click.UsageError(f"no command {args[0]!r}{did_you_mean(args[0], COMMANDS)}", ctx)
+        return super().resolve_command(ctx, args)
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        """Complete a subcommand without importing any."""
+        if incomplete.startswith("-"):
+            return click.Command.shell_complete(self, ctx, incomplete)
+        return [CompletionItem(name, help=text) for name, (_, text) in COMMANDS.items() if name.startswith(incomplete)]
 
 
 @click.command(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})

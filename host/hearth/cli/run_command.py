@@ -14,7 +14,7 @@ from urllib.parse import quote
 import click
 
 from hearth.broker import KafkaBroker
-from hearth.cli.connector_file import ConnectorFile, read_connector_file
+from hearth.client.connector_file import ConnectorFile, read_connector_file
 from hearth.cli.local import LocalHost
 from hearth.cli.signal_end import terminate_as_interrupt
 from hearth.cli.written_records import WrittenRecords

@@ -14,7 +14,7 @@ from typing import Any, cast
 
 import click
 
-from hearth.cli.connector_file import ConnectorFile, read_connector_file
+from hearth.client.connector_file import ConnectorFile, read_connector_file
 from hearth.cli.exit_code import ExitCode
 from hearth.cli.json_option import json_option
 from hearth.cli.source_sample import NoStore, sampled

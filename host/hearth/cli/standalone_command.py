@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from hearth.cli.connector_file import read_connector_file
+from hearth.client.connector_file import read_connector_file
 from hearth.cli.host_run import run_host
 from hearth.cli.log_option import begin, log_options
 from hearth.cli.prepared_spark import preparing_launcher

@@ -25,6 +25,11 @@ def state_directory(*parts: str) -> Path:
     return _directory("XDG_STATE_HOME", ".local/state", parts)
 
 
+def config_directory(*parts: str) -> Path:
+    """Return the path for what the user has set: contexts of the client."""
+    return _directory("XDG_CONFIG_HOME", ".config", parts)
+
+
 def make_directory(path: Path) -> None:
     """Create a directory and its parents; only this user may write to them, whatever the umask."""
     for each in reversed((path, *path.parents)):

@@ -8,8 +8,7 @@ from typing import Any
 
 import pytest
 
-from hearth.cli.connector_file import read_connector_file
-from hearth.storage import TargetState
+from hearth.client.connector_file import read_connector_file
 from hearth_api import ConfigError
 
 
@@ -24,7 +23,7 @@ def test_java_properties_hold_a_connector(tmp_path: Path) -> None:
     """The oldest form, escapes and all."""
     file = read_connector_file(written(tmp_path, "name=c\nconnector.class = X\nfile=a\\ b\n", "c.properties"))
     assert (file.name, file.config) == ("c", {"name": "c", "connector.class": "X", "file": "a b"})
-    assert file.target is None
+    assert file.initial_state is None
 
 
 def test_a_json_map_holds_a_connector(tmp_path: Path) -> None:
@@ -38,9 +37,9 @@ def test_a_create_request_holds_a_connector(tmp_path: Path) -> None:
     file = read_connector_file(
         written(tmp_path, {"name": "c", "config": {"a": "b"}, "initial_state": "stopped", "z": 1})
     )
-    assert (file.name, file.config, file.target) == ("c", {"a": "b", "name": "c"}, TargetState.STOPPED)
+    assert (file.name, file.config, file.initial_state) == ("c", {"a": "b", "name": "c"}, "STOPPED")
     file = read_connector_file(written(tmp_path, {"config": {"name": "c"}}))
-    assert (file.name, file.target) == ("c", None)
+    assert (file.name, file.initial_state) == ("c", None)
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,101 @@
+"""`hearth status`: the connectors of a running cluster, those that failed first."""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from collections import Counter
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import click
+
+from hearth.cli.client_option import cluster_option, echo_items, echo_names, echo_table, output_options, selecting
+from hearth.foundation.terminal import printable
+
+if TYPE_CHECKING:
+    from hearth.client.remote_cluster import RemoteCluster, RemoteConnector
+    from hearth.client.selection import Selection
+
+_ORDER = {"FAILED": 0, "UNASSIGNED": 1, "RESTARTING": 2, "RUNNING": 3, "PAUSED": 4, "STOPPED": 5}
+_CLEAR = "\x1b[H\x1b[2J"
+_EVERY = 0.5
+"""Seconds between two looks of --watch."""
+_TRACE_LINES = 2
+_LONGEST = 100
+_REMEDY = "correct the configuration (`hearth diff`, `hearth apply`), or `hearth connectors restart {}`"
+
+
+@click.command()
+@selecting
+@cluster_option
+@output_options
+@click.option("--watch", is_flag=True, help="Show every change, until Ctrl-C; with --json a line for each.")
+def status(selection: Selection, cluster: RemoteCluster, as_json: bool, output: str | None, watch: bool) -> None:
+    """Show connectors and their tasks, those that failed first.
+
+    Named connectors are shown with all their tasks, and the beginning of the trace of what failed.
+    """
+    shown = None
+    while True:
+        found = sorted(
+            selection.of(cluster.connectors()), key=lambda each: (_ORDER.get(each.worst, len(_ORDER)), each.name)
+        )
+        if found != shown:
+            if watch and as_json:
+                click.echo(json.dumps({"items": [each.to_json() for each in found], "errors": []}))
+            else:
+                if watch and sys.stdout.isatty():
+                    click.echo(_CLEAR, nl=False)
+                _show(found, bool(selection.names), as_json, output)
+            shown = found
+        if not watch:
+            return
+        time.sleep(_EVERY)
+
+
+def _show(found: list[RemoteConnector], with_tasks: bool, as_json: bool, output: str | None) -> None:
+    if as_json:
+        echo_items(each.to_json() for each in found)
+    elif output == "name":
+        echo_names(each.name for each in found)
+    elif with_tasks:
+        click.echo("\n\n".join(printable("\n".join(_details(each))) for each in found))
+    else:
+        rows = [(each.name, each.type, each.worst, _tasks(each), each.worker_id, _reason(each)) for each in found]
+        echo_table(("NAME", "TYPE", "STATE", "TASKS", "WORKER", "ERROR"), rows, "no connectors")
+
+
+def _tasks(connector: RemoteConnector) -> str:
+    """Return the number of tasks by state, the same state for all in short."""
+    counts = Counter(each.state for each in connector.tasks)
+    if not counts:
+        return "0"
+    if set(counts) == {connector.state}:
+        return str(len(connector.tasks))
+    return ", ".join(f"{count} {state}" for state, count in sorted(counts.items()))
+
+
+def _reason(connector: RemoteConnector) -> str:
+    lines = (connector.first_trace or "").strip().splitlines()
+    first = lines[0] if lines else ""
+    return first if len(first) <= _LONGEST else f"{first[:_LONGEST]}…"
+
+
+def _details(connector: RemoteConnector) -> Iterator[str]:
+    version = f" {connector.version}" if connector.version else ""
+    yield f"{connector.name}: {connector.state}, {connector.type}{version} on {connector.worker_id or 'no worker'}"
+    yield f"  class {connector.config.get('connector.class', '?')}"
+    yield from _trace(connector.trace)
+    for task in connector.tasks:
+        yield f"  task {task.id}: {task.state} on {task.worker_id}"
+        yield from _trace(task.trace)
+    if connector.worst == "FAILED":
+        yield f"  what to do: {_REMEDY.format(connector.name)}"
+
+
+def _trace(trace: str | None) -> Iterator[str]:
+    for line in (trace or "").strip().splitlines()[:_TRACE_LINES]:
+        yield f"    {line.strip()}"
+

@@ -1,0 +1,108 @@
+"""Waits until connectors are in a state, and stay in it."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+
+from hearth.client.remote_cluster import FAILED, PAUSED, RUNNING, STOPPED, RemoteCluster, RemoteConnector
+from hearth_api import ConnectError
+
+GOALS = {"running": RUNNING, "paused": PAUSED, "stopped": STOPPED, "deleted": "DELETED"}
+POLL_SECONDS = 0.3
+STALE_SECONDS = 5.0
+"""How long a failure that was there before a change may be that of the run before."""
+
+
+class WaitTimeout(ConnectError):
+    """Connectors are not in the expected state in time."""
+
+    code = "timeout.wait"
+
+
+class ConnectorFailed(ConnectError):
+    """A connector fails instead of reaching the expected state; ``trace`` has the reason."""
+
+    code = "client.connector_failed"
+
+    def __init__(self, *args: object, trace: str | None = None) -> None:
+        super().__init__(*args, hint="correct its configuration, or `hearth connectors restart NAME`")
+        self.trace = trace
+
+
+class Waiting:
+    """Waits for connectors of a cluster.
+
+    Kafka Connect's status does not say which configuration it is about: right after a change it still shows the run
+    before. So a state counts once it lasted ``settle`` seconds since the call, and a failure that ``before`` already
+    had counts only after some seconds more.
+    """
+
+    def __init__(
+        self, cluster: RemoteCluster, timeout: float, settle: float, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        """``timeout`` and ``settle`` are in seconds."""
+        self._cluster = cluster
+        self._timeout = timeout
+        self._settle = settle
+        self._clock = clock
+
+    def wait(self, goals: Mapping[str, str], before: Mapping[str, RemoteConnector] | None = None) -> None:
+        """Wait for the goal of each connector, by its name: RUNNING, PAUSED, STOPPED or DELETED.
+
+        Raises ConnectorFailed at once when one of them fails that has to run, and WaitTimeout.
+        """
+        begun = self._clock()
+        reached_at: dict[str, float] = {}
+        left = dict(goals)
+        while left:
+            found = self._cluster.connectors()
+            now = self._clock()
+            for name, goal in list(left.items()):
+                each = found.get(name)
+                self._refuse_failure(each, goal, (before or {}).get(name), now - begun)
+                if not is_reached(each, goal):
+                    reached_at.pop(name, None)
+                elif now - reached_at.setdefault(name, now) >= (0 if goal == "DELETED" else self._settle):
+                    del left[name]
+            if left and now - begun > self._timeout:
+                raise WaitTimeout(
+                    f"after {self._timeout:g} s {_states(left, found)}", hint="see `hearth status NAME`, or wait longer"
+                )
+            if left:
+                time.sleep(POLL_SECONDS)
+
+    def _refuse_failure(
+        self, found: RemoteConnector | None, goal: str, before: RemoteConnector | None, seconds: float
+    ) -> None:
+        if found is None or goal != RUNNING or found.worst != FAILED:
+            return
+        if before is not None and before.first_trace == found.first_trace and seconds < STALE_SECONDS:
+            return
+        reason = (found.first_trace or "").strip().splitlines()
+        raise ConnectorFailed(
+            f"{found.name} is FAILED{': ' + reason[0] if reason else ''}", trace=found.first_trace
+        )
+
+
+def is_reached(found: RemoteConnector | None, goal: str) -> bool:
+    """Return whether a connector is in a state, with all its tasks; one that runs has at least one task."""
+    if goal == "DELETED" or found is None:
+        return goal == "DELETED" and found is None
+    states = [each.state for each in found.tasks]
+    if goal == STOPPED:
+        return found.state == STOPPED and not states
+    return found.state == goal and bool(states) and set(states) == {goal}
+
+
+def _states(left: Sequence[str] | Mapping[str, str], found: Mapping[str, RemoteConnector]) -> str:
+    """Return the states of what is waited for, in words."""
+    words = []
+    for name in left:
+        each = found.get(name)
+        if each is None:
+            words.append(f"{name} does not exist")
+        else:
+            tasks = ", ".join(f"{task.id}: {task.state}" for task in each.tasks) or "none"
+            words.append(f"{name} is {each.state}, tasks {tasks}")
+    return "; ".join(words)
