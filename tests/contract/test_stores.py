@@ -321,6 +321,27 @@ class TestConfigStore:
         assert after is not None
         assert (after.revision, after.tasks_revision) == (before.revision, before.tasks_revision)
 
+    def test_an_owner_stays_until_its_connector_is_deleted(self, configs: ConfigStore) -> None:
+        """Nobody is notified, for nothing has to restart."""
+
+        def owner() -> str | None:
+            entry = configs.snapshot().find("owned")
+            return None if entry is None else entry.owner
+
+        with pytest.raises(NotFoundError):
+            configs.put_owner("owned", "me")
+        configs.put_connector("owned", {"a": "1"})
+        configs.put_owner("owned", "me")
+        configs.put_connector("owned", {"a": "2"})
+        configs.put_tasks("owned", [{"t": "1"}])
+        assert owner() == "me"
+        configs.put_owner("owned", None)
+        assert owner() is None
+        configs.put_owner("owned", "me")
+        configs.remove_connector("owned")
+        configs.put_connector("owned", {"a": "1"})
+        assert owner() is None
+
     def test_new_tasks_require_fencing_until_their_count_is_recorded(self, configs: ConfigStore) -> None:
         """As with Kafka Connect's task count records: also for a connector with a deleted one's name."""
 

@@ -24,13 +24,14 @@ from hearth.cli.local import LocalHost
 from hearth.cli.main import run
 from hearth.foundation.child import start_child, stop_child
 from hearth.foundation.properties import parse, render
-from tests.page import GUIDE, PAGES, README, ROOT, block, commands, file, request
+from tests.page import GUIDE, PAGES, README, ROOT, SERVER, block, commands, file, request
 from tests.peer.hearth_connect import file_bundle
 from tests.reservation import reserve_port
 from tests.timeouts import TIMEOUT, eventually
 
 ELSEWHERE = ("broker", "distributed", "quickstart", "registry", "schemas", "standalone")
 """Commands that need or start a server: the tests of each run it."""
+CLIENT = f"{GUIDE}/client.md"
 AUTHORS = (f"{GUIDE}/write-a-plugin.md", f"{GUIDE}/package.md")
 
 
@@ -113,7 +114,7 @@ def test_the_user_guides_commands_run(
     (tmp_path / "plugins").symlink_to(ROOT / "plugins")
     (tmp_path / "plugin_path").mkdir()
     (tmp_path / "worker.properties").write_text(file("worker.properties"))
-    pages = (f"{GUIDE}/plugins.md", *(page for page in PAGES if page not in AUTHORS))
+    pages = (f"{GUIDE}/plugins.md", *(page for page in PAGES if page not in (*AUTHORS, CLIENT)))
     lines = dict.fromkeys(line for line in commands(*pages) if line.startswith("hearth ") and "counter" not in line)
     ran = 0
     for words in map(shlex.split, lines):
@@ -122,6 +123,24 @@ def test_the_user_guides_commands_run(
             assert code == 0 or ("--strict" in words and code in (2, 3)), (words, capsys.readouterr())
             ran += 1
     assert ran > 10
+
+
+def test_the_client_guides_commands_run_in_order(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], broker: KafkaBroker
+) -> None:
+    """On a worker with the files that the guide shows; every command that it names is run."""
+    monkeypatch.setenv("HEARTH_HOME", str(tmp_path / "home"))
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "connectors").mkdir()
+    (tmp_path / "connectors" / "lines.yaml").write_text(file("connectors/lines.yaml"))
+    (tmp_path / "in.txt").write_text("a\n")
+    (tmp_path / "worker.properties").write_text(render(given("worker.properties", broker)))
+    with worker(tmp_path, given("worker.properties", broker)) as host:
+        for line in commands(CLIENT):
+            words = [host.url if word == f"http://{SERVER}" else word for word in shlex.split(line)]
+            assert run(words[1:]) == 0, (line, capsys.readouterr())
+        assert host.request("GET", "/connectors") == []
+    assert json.loads((tmp_path / "exported" / "client-lines.json").read_text())["config"]["topic"] == "client-lines"
 
 
 def given(name: str, broker: KafkaBroker) -> dict[str, str]:

@@ -15,8 +15,8 @@ from typing import Any
 import pytest
 
 from hearth.broker import KafkaBroker
-from hearth.client.connector_file import read_connector_file
 from hearth.cli.host_run import create
+from hearth.client.connector_file import read_connector_file
 from hearth.foundation.properties import render
 from hearth_api import ConfigError
 from tests.crash.process import await_end, tree

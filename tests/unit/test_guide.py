@@ -68,6 +68,7 @@ RUN_BY = {
     ("toml", "hearth.source_connectors"): "tests/integration/test_readme_connector.py",
     ("toml", PRELOADS): "tests/unit/test_guide.py",
     ("sql", "USING hearth"): "tests/integration/datasource/test_write.py",
+    ("yaml", "KafkaConnector"): "tests/integration/test_guide.py",
     ("json", "issuer"): "tests/unit/discovery/test_trusted_identity.py",
     ("text", "a round trip"): "tests/integration/cli/test_quickstart_command.py",
     ("text", "hearth: ruff"): "tests/unit/test_guide.py",

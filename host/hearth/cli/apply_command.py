@@ -44,9 +44,7 @@ def _plan_options(command: C) -> C:
 @cluster_option
 @json_option
 @click.option("--exit-code", "tells", is_flag=True, help="Exit with code 4 if anything differs.")
-def diff(
-    paths: Sequence[Path], cluster: RemoteCluster, as_json: bool, tells: bool, **options: Any
-) -> int:
+def diff(paths: Sequence[Path], cluster: RemoteCluster, as_json: bool, tells: bool, **options: Any) -> int:
     """Show what `hearth apply` would change, key by key, and the hash of that plan.
 
     Passwords are never shown. Exit code 2 means that a file or a configuration in it is invalid.

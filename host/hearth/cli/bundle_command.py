@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING
 import click
 
 from hearth.cli import install_command
-from hearth.client.connector_file import read_connector_file
 from hearth.cli.exit_code import ExitCode
 from hearth.cli.json_option import json_option
+from hearth.client.connector_file import read_connector_file
 from hearth.foundation.terminal import Terminal, printable, table
 from hearth.foundation.unwinding import unwind
 

@@ -36,14 +36,18 @@ def cluster_option(command: C) -> C:
     @click.option("--url", metavar="URL,…", help="Use the workers at these addresses, tried in turn.")
     @functools.wraps(command)
     def wrapped(*args: Any, context_name: str | None, url: str | None, **kwargs: Any) -> Any:
-        return command(*args, cluster=open_cluster(context_name, url), **kwargs)
+        cluster = open_cluster(context_name, url)
+        try:
+            return command(*args, cluster=cluster, **kwargs)
+        finally:
+            cluster.client.close()
 
     return wrapped  # type: ignore[return-value]
 
 
 def output_options(command: C) -> C:
     """Add --json and -o name."""
-    return json_option(name_option(command))  # type: ignore[no-any-return]
+    return json_option(name_option(command))
 
 
 def open_cluster(context_name: str | None, url: str | None, timeout: float | None = None) -> RemoteCluster:

@@ -164,5 +164,3 @@ def _confirm(names: list[str]) -> None:
     if not sys.stdin.isatty():
         raise ConfigError("nobody is there to confirm the deletion", code="client.confirm", hint="--yes")
     click.confirm(printable(f"Delete {', '.join(names)}?"), abort=True)
-
-

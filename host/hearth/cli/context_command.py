@@ -74,9 +74,7 @@ def list_(as_json: bool, output: str | None) -> None:
     if as_json:
         # The values of headers may be tokens.
         shown = [{**asdict(each), "headers": list(each.headers)} for _, each in found]
-        echo_items(
-            {"name": name, "current": name == file.current, **each} for (name, _), each in zip(found, shown)
-        )
+        echo_items({"name": name, "current": name == file.current, **each} for (name, _), each in zip(found, shown))
     elif output == "name":
         echo_names(name for name, _ in found)
     else:

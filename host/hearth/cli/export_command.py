@@ -36,9 +36,7 @@ _UNSAFE = re.compile(r"[^A-Za-z0-9._-]|^\.")
     help="Write a file for each connector; needed for more than one, except in YAML.",
 )  # fmt: skip
 @click.option("--cluster-label", metavar="NAME", default="", help="Label strimzi.io/cluster of the resources.")
-def export(
-    selection: Selection, cluster: RemoteCluster, form: str, folder: Path | None, cluster_label: str
-) -> None:
+def export(selection: Selection, cluster: RemoteCluster, form: str, folder: Path | None, cluster_label: str) -> None:
     """Write the configurations of all or the named connectors.
 
     Variables are written as they are stored. Passwords that the worker hides are not exported: replace "[hidden]".

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
     from hearth.client.remote_cluster import RemoteCluster, RemoteConnector
 
 _STOP_SECONDS = 60.0
+_BEGIN_SECONDS = 10.0
+_POLL_SECONDS = 0.1
 _stop = click.option("--stop", is_flag=True, help="Stop the connector for the change, then bring back its state.")
 _name = click.argument("name", shell_complete=connector_names)
 
@@ -105,6 +108,14 @@ def _stopped(cluster: RemoteCluster, name: str, stop: bool) -> Iterator[None]:
         yield
     finally:
         cluster.set_state(name, "PAUSED" if before.state == "PAUSED" else "RUNNING")
+        _await_begin(cluster, name)
+
+
+def _await_begin(cluster: RemoteCluster, name: str) -> None:
+    """Wait until the status no longer says STOPPED, so that whoever looks next sees what is wanted."""
+    deadline = time.monotonic() + _BEGIN_SECONDS
+    while _known(cluster, name).state == "STOPPED" and time.monotonic() < deadline:
+        time.sleep(_POLL_SECONDS)
 
 
 def _known(cluster: RemoteCluster, name: str) -> RemoteConnector:

@@ -38,7 +38,7 @@ _type = click.option("--type", "type_", type=click.Choice(_TYPES), help="Show on
 
 @click.group()
 def plugins() -> None:
-    """List and describe plugins; no server is needed."""
+    """List and describe plugins, of this machine or of a running cluster."""
 
 
 @plugins.command(name="list")
@@ -48,6 +48,9 @@ def plugins() -> None:
 @json_option
 @click.option("--rejected", is_flag=True, help="Print only the rejected candidates, with their reasons.")
 @click.option("--strict", is_flag=True, help="Exit with code 2 if any candidate is rejected.")
+@click.option("--remote", is_flag=True, help="List the plugins of the running cluster of the current context.")
+@click.option("--context", "context_name", metavar="NAME", help="List those of the cluster of this context.")
+@click.option("--url", metavar="URL,…", help="List those of the worker at this address.")
 def list_(
     plugin_path: str | None,
     worker_config: Path | None,
@@ -55,6 +58,7 @@ def list_(
     as_json: bool,
     rejected: bool,
     strict: bool,
+    **where: Any,
 ) -> int:
     """Print every plugin, and rejected candidates by their reasons; --rejected names all of them.
 
@@ -62,10 +66,13 @@ def list_(
 
     With --json, standard output is one array of objects with class, type, version, aliases, location, reference
     and bundle; rejected candidates go to standard error as text. With --json --rejected, it is an array of
-    objects with location, reason and hint instead. No plugin code runs.
+    objects with location, reason and hint instead. No plugin code runs. Of a running cluster, class, type and
+    version are known.
 
     Exit code 2 means that an element of the path does not exist, or with --strict that a candidate is rejected.
     """
+    if any(where.values()):
+        return _list_remote(type_, as_json, where["context_name"], where["url"])
     elements = _elements(plugin_path, worker_config)
     catalogue = discover(elements, admit=_trusted(worker_config))
     found = catalogue.of_type(*_types(type_))
@@ -102,6 +109,19 @@ def describe(name: str, plugin_path: str | None, worker_config: Path | None, typ
         _echo_json(row)
     else:
         _echo_plugin(plugin, description)
+
+
+def _list_remote(type_: str | None, as_json: bool, context_name: str | None, url: str | None) -> int:
+    """Print what a worker answers."""
+    from hearth.cli.client_option import echo_table, open_cluster
+
+    found = [each for each in open_cluster(context_name, url).plugins() if type_ in (None, each["type"])]
+    if as_json:
+        _echo_json(found)
+    else:
+        rows = [(each["class"], each["type"], each.get("version") or "-") for each in found]
+        echo_table(("CLASS", "TYPE", "VERSION"), rows, "no plugins")
+    return ExitCode.OK
 
 
 def _elements(plugin_path: str | None, worker_config: Path | None) -> list[Path]:

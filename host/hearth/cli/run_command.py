@@ -14,10 +14,10 @@ from urllib.parse import quote
 import click
 
 from hearth.broker import KafkaBroker
-from hearth.client.connector_file import ConnectorFile, read_connector_file
 from hearth.cli.local import LocalHost
 from hearth.cli.signal_end import terminate_as_interrupt
 from hearth.cli.written_records import WrittenRecords
+from hearth.client.connector_file import ConnectorFile, read_connector_file
 from hearth.foundation.terminal import Terminal, printable
 from hearth_api import ConnectError
 

@@ -14,12 +14,12 @@ from typing import Any, cast
 
 import click
 
-from hearth.client.connector_file import ConnectorFile, read_connector_file
 from hearth.cli.exit_code import ExitCode
 from hearth.cli.json_option import json_option
 from hearth.cli.source_sample import NoStore, sampled
 from hearth.cli.standalone_command import STANDALONE
 from hearth.cli.worker_file import plugin_path, read_worker
+from hearth.client.connector_file import ConnectorFile, read_connector_file
 from hearth.config import StandaloneConfig, WorkerConfig
 from hearth.discovery import PluginScanner
 from hearth.discovery.trust import trust_of

@@ -9,12 +9,12 @@ from typing import Any
 
 import click
 
-from hearth.client.connector_file import read_connector_file
 from hearth.cli.host_run import run_host
 from hearth.cli.log_option import begin, log_options
 from hearth.cli.prepared_spark import preparing_launcher
 from hearth.cli.signal_end import interrupt_on_signals
 from hearth.cli.worker_file import Mode, read_worker
+from hearth.client.connector_file import read_connector_file
 from hearth.config import StandaloneConfig
 
 STANDALONE = Mode(

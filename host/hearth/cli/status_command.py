@@ -98,4 +98,3 @@ def _details(connector: RemoteConnector) -> Iterator[str]:
 def _trace(trace: str | None) -> Iterator[str]:
     for line in (trace or "").strip().splitlines()[:_TRACE_LINES]:
         yield f"    {line.strip()}"
-

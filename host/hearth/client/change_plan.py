@@ -72,10 +72,10 @@ class Change:
         if self.file is None:
             return "DELETED"
         if self.present is None:
-            return self.file.initial_state or RUNNING
+            return self.file.state or self.file.initial_state or RUNNING
         return self.state or (self.present.state if self.present.state in (PAUSED, STOPPED) else RUNNING)
 
-    def keys(self) -> list[KeyChange]:
+    def differing_keys(self) -> list[KeyChange]:
         """Return the keys that differ, by name; none for a connector that is deleted."""
         if self.file is None:
             return []
@@ -88,7 +88,7 @@ class Change:
         """Yield the change as text: a line for the connector, then one for each key."""
         restarted = f", restarts {self.restarts} task{'s' if self.restarts != 1 else ''}" if self.restarts else ""
         yield f"{_SIGNS[self.action]} {self.action} {self.name}{restarted}"
-        yield from (f"    {each}" for each in self.keys())
+        yield from (f"    {each}" for each in self.differing_keys())
         if self.state is not None and self.present is not None:
             yield f"    ~ state: {self.present.state} → {self.state}"
         if self.owner is not None and self.action != DELETE:
@@ -100,7 +100,7 @@ class Change:
         return {
             "name": self.name,
             "action": self.action,
-            "keys": [vars(each) for each in self.keys()],
+            "keys": [vars(each) for each in self.differing_keys()],
             "state": self.state,
             "restarts": self.restarts,
             "owner": self.owner,
@@ -245,9 +245,7 @@ def _refuse_foreign(names: Sequence[str], options: PlanOptions) -> None:
             )
 
 
-def _deletions(
-    present: Mapping[str, RemoteConnector], wanted: set[str], options: PlanOptions
-) -> list[Change]:
+def _deletions(present: Mapping[str, RemoteConnector], wanted: set[str], options: PlanOptions) -> list[Change]:
     """Return the deletions of what the owner has and the files have not."""
     if options.prune is None:
         return []

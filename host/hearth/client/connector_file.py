@@ -122,7 +122,7 @@ def _yaml(path: Path, data: bytes) -> list[Any]:
 
     try:
         # BaseLoader keeps every scalar as it is written: 1.50 and yes are texts of a configuration.
-        return list(yaml.load_all(data, Loader=yaml.BaseLoader))  # noqa: S506  it builds texts, lists and maps alone
+        return list(yaml.load_all(data, Loader=yaml.BaseLoader))
     except yaml.YAMLError as error:
         place = getattr(error, "problem_mark", None)
         where = "" if place is None else f" at line {place.line + 1}, column {place.column + 1}"

@@ -165,7 +165,9 @@ class RemoteCluster:
         """Record who owns a connector; needs Hearth."""
         self._request("PUT", "/hearth/connectors/owner", {"owner": owner}, {"name": name})
 
-    def _of(self, name: str, method: str, sub: str, body: object = None, query: Mapping[str, Any] | None = None) -> Any:
+    def _of(
+        self, name: str, method: str, sub: str, body: object = None, query: Mapping[str, Any] | None = None
+    ) -> Any:
         """Send a request about one connector."""
         if _UNSAFE.search(name):
             return self._request(method, f"/hearth/connectors{sub}", body, {"name": name, **(query or {})})

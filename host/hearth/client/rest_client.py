@@ -237,4 +237,4 @@ def _tls_error(url: str, error: ssl.SSLError) -> ConnectError:
 
 
 def _reason(error: Exception) -> str:
-    return str(getattr(error, "strerror", None) or error or type(error).__name__).lower()
+    return (getattr(error, "strerror", None) or str(error) or type(error).__name__).lower()

@@ -38,7 +38,7 @@ def _carry_out(cluster: RemoteCluster, change: Change) -> None:
         return
     assert change.file is not None, "only a deletion has no file"
     if change.action == CREATE:
-        cluster.create(change.name, change.file.config, change.file.initial_state)
+        cluster.create(change.name, change.file.config, change.file.state or change.file.initial_state)
     elif change.sends_config:
         cluster.replace(change.name, change.file.config)
     if change.state is not None:

@@ -42,7 +42,9 @@ class Selection:
         """Return the selected connectors; raises ConfigError if nothing was named, so that nobody means all."""
         if self.is_empty:
             raise ConfigError(
-                "no connector is named", code="client.selection", hint="name connectors, or use --all, --match, --state"
+                "no connector is named",
+                code="client.selection",
+                hint="name connectors, or use --all, --match, --state",
             )
         return self.of(found)
 

@@ -67,7 +67,8 @@ class Waiting:
                     del left[name]
             if left and now - begun > self._timeout:
                 raise WaitTimeout(
-                    f"after {self._timeout:g} s {_states(left, found)}", hint="see `hearth status NAME`, or wait longer"
+                    f"after {self._timeout:g} s {_states(left, found)}",
+                    hint="see `hearth status NAME`, or wait longer",
                 )
             if left:
                 time.sleep(POLL_SECONDS)
@@ -80,19 +81,20 @@ class Waiting:
         if before is not None and before.first_trace == found.first_trace and seconds < STALE_SECONDS:
             return
         reason = (found.first_trace or "").strip().splitlines()
-        raise ConnectorFailed(
-            f"{found.name} is FAILED{': ' + reason[0] if reason else ''}", trace=found.first_trace
-        )
+        raise ConnectorFailed(f"{found.name} is FAILED{': ' + reason[0] if reason else ''}", trace=found.first_trace)
 
 
 def is_reached(found: RemoteConnector | None, goal: str) -> bool:
-    """Return whether a connector is in a state, with all its tasks; one that runs has at least one task."""
+    """Return whether a connector is in a state, with all its tasks.
+
+    One that runs has at least one task; one that was created as paused has none.
+    """
     if goal == "DELETED" or found is None:
         return goal == "DELETED" and found is None
     states = [each.state for each in found.tasks]
-    if goal == STOPPED:
-        return found.state == STOPPED and not states
-    return found.state == goal and bool(states) and set(states) == {goal}
+    if found.state != goal or not all(state == goal for state in states):
+        return False
+    return bool(states) if goal == RUNNING else goal == PAUSED or not states
 
 
 def _states(left: Sequence[str] | Mapping[str, str], found: Mapping[str, RemoteConnector]) -> str:

@@ -148,6 +148,15 @@ class Herder:
         self._configs.put_target(name, target)
         return self._queues.submit(name, lambda: None, is_impatient=target is TargetState.STOPPED)
 
+    def owners(self) -> dict[str, str]:
+        """Return who manages each connector that has an owner."""
+        entries = self._configs.snapshot().entries
+        return {name: entry.owner for name, entry in entries.items() if entry.owner is not None}
+
+    def set_owner(self, name: str, owner: str | None) -> Future[None]:
+        """Record who manages a connector, None for nobody."""
+        return self._queues.submit(name, lambda: self._set_owner(name, owner))
+
     def reset_topics(self, name: str) -> Future[None]:
         """Remove the topics recorded for a connector until its tasks use them again.
 
@@ -308,6 +317,11 @@ class Herder:
             log.info("restarting %s%s", which, " and its tasks" if request.include_tasks else "")
         wait([self._queues.submit(name, lambda: None)], _RESTART_SECONDS)  # so the next request finds it done
         return plan
+
+    def _set_owner(self, name: str, owner: str | None) -> None:
+        self._entry(name)
+        self._refuse_unless_leading()
+        self._configs.put_owner(name, owner)
 
     def _reset_topics(self, name: str) -> None:
         """Clear the store before notifying tasks: a topic used in between is then reported twice rather than never."""

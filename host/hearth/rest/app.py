@@ -52,6 +52,8 @@ from hearth.rest.entity import (
     MESSAGE,
     NAMES,
     OFFSETS,
+    OWNER,
+    OWNERS,
     PLUGINS,
     SERVER_INFO,
     TASK_STATE,
@@ -66,8 +68,9 @@ from hearth.rest.logger_resource import SCOPE, LoggersResource
 from hearth.rest.metrics_resource import NAMES as METRIC_NAMES
 from hearth.rest.metrics_resource import MetricsResource
 from hearth.rest.middleware import limits, middleware, same_origin
-from hearth.rest.named_path import by_name, served
+from hearth.rest.named_path import NAME, PREFIX, by_name, served
 from hearth.rest.offset_resource import OffsetsResource
+from hearth.rest.owner_resource import OwnersResource
 from hearth.rest.page_resource import PageResource
 from hearth.rest.plugin_resource import CONNECTORS_ONLY, VERSION, WARNINGS, ConnectorPluginsResource
 from hearth.rest.topic_resource import TopicsResource
@@ -145,6 +148,7 @@ def new_app(
     ]
     endpoints += [
         *by_name(endpoints),
+        *_owners(OwnersResource(herder, answer_timeout)),
         *_plugins(ConnectorPluginsResource(herder, directory, answer_timeout)),
         *_bundles(BundlesResource(worker, directory)),
         *_worker_configurations(WorkerConfigurationsResource(herder)),
@@ -340,6 +344,14 @@ def _topics(resource: TopicsResource) -> list[Endpoint]:
     return [
         Endpoint("GET", topics, resource.list, "getConnectorActiveTopics", listed, by=Responder.ANY_IN_STEP),
         Endpoint("PUT", f"{topics}/reset", resource.reset, "resetConnectorActiveTopics", done, by=Responder.LEADER),
+    ]
+
+
+def _owners(resource: OwnersResource) -> list[Endpoint]:
+    shown, done = {200: OWNERS}, {204: None}
+    return [
+        Endpoint("GET", "/hearth/owners", resource.list, "listOwners", shown, by=Responder.ANY_IN_STEP),
+        Endpoint("PUT", f"{PREFIX}/owner", resource.set, "setOwner", done, (NAME,), OWNER, by=Responder.LEADER),
     ]
 
 

@@ -56,6 +56,10 @@ GIVEN_CONFIG = Entity(
     }
 )
 
+OWNER = _object("ConnectorOwner", {"owner": TEXT_OR_NULL})
+OWNERS = Entity({"type": "object", "additionalProperties": STRING})
+"""The owner of each connector that has one, by name."""
+
 ERROR = _object("ErrorMessage", {"error_code": INTEGER, "message": TEXT_OR_NULL})
 MESSAGE = _object("Message", {"message": STRING})
 SERVER_INFO = _object("ServerInfo", {"version": STRING, "commit": STRING, "kafka_cluster_id": STRING})

@@ -13,6 +13,8 @@ from hearth_api.java import hash_ordered
 
 TARGET, CONNECTOR, TASK, COMMIT = "target-state-", "connector-", "task-", "commit-"
 RESTART, TASK_COUNT, SESSION_KEY, LOGGER = "restart-connector-", "tasks-fencing-", "session-key", "logger-cluster-"
+OWNER = "hearth-owner-"
+"""Hearth's own records; Java's workers log that they discard them."""
 _PAUSED_TO_OLD = {TargetState.STOPPED: TargetState.PAUSED}
 """The target state written for workers older than Kafka 3.5, which do not know STOPPED."""
 
@@ -56,6 +58,11 @@ def session_key_value(key: SessionKey) -> bytes:
 def level_value(level: str) -> bytes:
     """Return the value of a log level's record."""
     return to_bytes({"level": level})
+
+
+def owner_value(owner: str) -> bytes:
+    """Return the value of a record that says who manages a connector."""
+    return to_bytes({"owner": owner})
 
 
 def parse_properties(value: Any) -> dict[str, str]:
@@ -105,6 +112,12 @@ def parse_level(value: Any) -> str:
     """Return a log level."""
     level: str = _member(value, "level", str)
     return level
+
+
+def parse_owner(value: Any) -> str:
+    """Return who manages a connector."""
+    owner: str = _member(value, "owner", str)
+    return owner
 
 
 def parse_task(name: str) -> tuple[str, int]:

@@ -15,6 +15,7 @@ from hearth.storage.config_record import (
     COMMIT,
     CONNECTOR,
     LOGGER,
+    OWNER,
     RESTART,
     SESSION_KEY,
     TARGET,
@@ -23,8 +24,10 @@ from hearth.storage.config_record import (
     commit_value,
     config_value,
     level_value,
+    owner_value,
     parse_count,
     parse_level,
+    parse_owner,
     parse_properties,
     parse_restart,
     parse_session_key,
@@ -68,6 +71,7 @@ class TopicConfigStore(ConfigStore):
         self._lock = threading.Lock()
         self._entries: dict[str, ConfiguredConnector] = {}
         self._targets: dict[str, TargetState] = {}
+        self._owners: dict[str, str] = {}
         self._uncommitted: dict[str, dict[int, dict[str, str]]] = {}
         self._task_counts: dict[str, int] = {}
         self._pending_fencing: set[str] = set()
@@ -86,6 +90,7 @@ class TopicConfigStore(ConfigStore):
             (TASK_COUNT, self._take_task_count),
             (SESSION_KEY, self._take_session_key),
             (LOGGER, self._take_level),
+            (OWNER, self._take_owner),
         )
         """Key prefixes in the order Kafka Connect checks them, with handlers that return the notification."""
 
@@ -110,8 +115,9 @@ class TopicConfigStore(ConfigStore):
         self._write([*first, self._record(CONNECTOR + connector, config_value(config))])
 
     def remove_connector(self, connector: str) -> None:
-        """Write tombstones for configuration and target; the tasks go with them, although their records remain."""
-        self._write([self._record(CONNECTOR + connector, None), self._record(TARGET + connector, None)])
+        """Write tombstones for configuration, target and owner; the tasks go too, although their records remain."""
+        kinds = (CONNECTOR, TARGET, OWNER) if connector in self._owners else (CONNECTOR, TARGET)
+        self._write([self._record(kind + connector, None) for kind in kinds])
 
     def put_tasks(self, connector: str, configs: Sequence[Mapping[str, str]]) -> None:
         """Write all tasks and their commit."""
@@ -129,6 +135,11 @@ class TopicConfigStore(ConfigStore):
         """Write the target."""
         self._known(connector)
         self._write([self._record(TARGET + connector, target_value(target))])
+
+    def put_owner(self, connector: str, owner: str | None) -> None:
+        """Write the owner, or a tombstone."""
+        self._known(connector)
+        self._write([self._record(OWNER + connector, None if owner is None else owner_value(owner))])
 
     def put_restart(self, request: RestartRequest) -> None:
         """Write the request, which every host reads."""
@@ -218,7 +229,8 @@ class TopicConfigStore(ConfigStore):
         else:
             config = parse_properties(value)
             target = self._targets.get(connector, TargetState.STARTED)
-            old = self._entries.get(connector, ConfiguredConnector(config, target))
+            new = ConfiguredConnector(config, target, owner=self._owners.get(connector))
+            old = self._entries.get(connector, new)
             self._entries[connector] = replace(old, config=config, revision=revision)
         return lambda: self._listener.on_change(connector)
 
@@ -260,6 +272,16 @@ class TopicConfigStore(ConfigStore):
     def _take_level(self, namespace: str, value: Any, _revision: int) -> Callable[[], None]:
         level = parse_level(value)
         return lambda: self._listener.on_logger_level(namespace, level)
+
+    def _take_owner(self, connector: str, value: Any, _revision: int) -> None:
+        """Apply an owner, whose record compaction may leave before that of its connector."""
+        owner = None if value is None else parse_owner(value)
+        if owner is None:
+            self._owners.pop(connector, None)
+        else:
+            self._owners[connector] = owner
+        if connector in self._entries:
+            self._entries[connector] = replace(self._entries[connector], owner=owner)
 
     def _forget(self, connector: str) -> None:
         self._entries.pop(connector, None)

@@ -150,6 +150,8 @@ class ConfiguredConnector:
     """Revision of the configuration; every write has a greater one, even if it changes nothing."""
     tasks_revision: int = 0
     """Revision of the tasks; 0 if there have never been any."""
+    owner: str | None = None
+    """Who manages the connector, for example the name of a repository; None if nobody said so."""
 
 
 @dataclass(frozen=True)
@@ -245,6 +247,10 @@ class ConfigStore(Store, ABC):
     @abstractmethod
     def put_target(self, connector: str, target: TargetState) -> None:
         """Set the target state of a connector; the listener is notified if it changes."""
+
+    @abstractmethod
+    def put_owner(self, connector: str, owner: str | None) -> None:
+        """Record who manages a connector, None for nobody; a deleted connector loses its owner. Nobody is notified."""
 
     @abstractmethod
     def put_restart(self, request: RestartRequest) -> None:

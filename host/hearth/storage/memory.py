@@ -202,6 +202,11 @@ class MemoryConfigStore(ConfigStore):
         if target is not old.target:
             self._listener.on_change(connector)
 
+    def put_owner(self, connector: str, owner: str | None) -> None:
+        """Store the owner with the connector."""
+        with self._lock:
+            self._entries[connector] = replace(self._known(connector), owner=owner)
+
     def put_restart(self, request: RestartRequest) -> None:
         """Notify the listener."""
         self._listener.on_restart(request)

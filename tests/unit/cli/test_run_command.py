@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 
 from hearth.cli import run_command
-from hearth.client.connector_file import read_connector_file
 from hearth.cli.local import LocalHost
 from hearth.cli.written_records import WrittenRecords
+from hearth.client.connector_file import read_connector_file
 from hearth.foundation.terminal import Terminal
 from hearth_api import ConnectError
 

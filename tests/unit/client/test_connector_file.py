@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from hearth.client.connector_file import read_connector_file
+from hearth.client.connector_file import read_connector_file, read_connectors
 from hearth_api import ConfigError
 
 
@@ -78,3 +78,43 @@ def test_byte_order_mark_is_skipped(tmp_path: Path, content: str, encoding: str)
     path = tmp_path / "c.json"
     path.write_bytes(content.encode(encoding))
     assert read_connector_file(path).config == {"name": "c", "a": "ü"}
+
+
+def test_yaml_has_the_forms_of_json(tmp_path: Path) -> None:
+    """Scalars stay as they are written."""
+    flat = read_connector_file(written(tmp_path, "name: c\nrate: 1.50\nflag: yes\n", "c.yaml"))
+    assert flat.config == {"name": "c", "rate": "1.50", "flag": "yes"}
+    nested = "name: d\nconfig:\n  a: b\ninitial_state: paused\n"
+    file = read_connector_file(written(tmp_path, nested, "d.yml"))
+    assert (file.name, file.config, file.initial_state, file.state) == ("d", {"a": "b", "name": "d"}, "PAUSED", None)
+
+
+@pytest.mark.parametrize("text", ["a: [", "a: b: c", "\t- x", "- a\n- b", "just a text"])
+def test_invalid_yaml_is_named_with_its_file(tmp_path: Path, text: str) -> None:
+    """And its place, where YAML has one."""
+    with pytest.raises(ConfigError, match=r"c\.yaml"):
+        read_connector_file(written(tmp_path, text, "c.yaml"))
+
+
+def test_a_file_of_several_connectors_is_not_one(tmp_path: Path) -> None:
+    """Where one is expected, as by `hearth standalone`."""
+    path = written(tmp_path, "name: a\n---\nname: b\n", "c.yaml")
+    with pytest.raises(ConfigError, match="has 2 connectors, expected one"):
+        read_connector_file(path)
+    assert [each.name for each in read_connectors([path])] == ["a", "b"]
+
+
+def test_folders_are_searched_in_depth_and_in_order(tmp_path: Path) -> None:
+    """Without hidden files and other endings."""
+    for name in ("b.properties", "a/z.json", "a/.git/x.json", ".hidden.json", "notes.txt"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(f'{{"name": "{name}"}}' if name.endswith("json") else f"name={name}")
+    assert [each.name for each in read_connectors([tmp_path])] == ["a/z.json", "b.properties"]
+
+
+def test_a_name_that_two_files_have_is_refused(tmp_path: Path) -> None:
+    """Only one of them could be applied."""
+    written(tmp_path, "name=c\n", "a.properties")
+    written(tmp_path, "name=c\n", "b.properties")
+    with pytest.raises(ConfigError, match=r"b\.properties and .*a\.properties both have a connector 'c'"):
+        read_connectors([tmp_path])

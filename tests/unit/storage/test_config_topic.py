@@ -13,6 +13,7 @@ from hearth.storage.config_record import (
     commit_value,
     config_value,
     level_value,
+    owner_value,
     restart_value,
     session_key_value,
     target_value,
@@ -246,6 +247,22 @@ def test_new_tasks_are_pending_until_the_fencing_record(topic: Topic) -> None:
     topic.take("connector-c", None)
     state = topic.store.snapshot()
     assert (state.task_counts, state.pending_fencing) == ({"c": 1}, frozenset())
+
+
+def test_an_owner_is_read_before_or_after_its_connector(topic: Topic) -> None:
+    """Compaction may leave its record first; a record that is no owner changes nothing."""
+    topic.take("hearth-owner-c", owner_value("team"))
+    assert topic.entry() is None
+    topic.take("connector-c", config_value({}))
+    topic.take("hearth-owner-c", b"{}")
+    owners = [found.owner for found in (topic.entry(),) if found]
+    topic.take("hearth-owner-c", owner_value("other"))
+    topic.take("connector-c", config_value({"a": "1"}))
+    owners += [found.owner for found in (topic.entry(),) if found]
+    topic.take("hearth-owner-c", None)
+    owners += [found.owner for found in (topic.entry(),) if found]
+    assert owners == ["team", "other", None]
+    assert [each for each in topic.heard.changes if each != "c"] == []
 
 
 def test_a_configuration_is_read_in_the_order_of_a_hash_map() -> None:
