@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml  # type: ignore[import-untyped]
+import yaml
 
 from hearth.cli.distributed_command import DISTRIBUTED
 from hearth.cli.environment_file import NAMING, PLACE, keys_of

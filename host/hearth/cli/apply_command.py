@@ -17,7 +17,7 @@ from hearth.foundation.terminal import printable
 from hearth_api import ConfigError, ConnectError
 
 if TYPE_CHECKING:
-    from hearth.client.change_plan import Change, ChangePlan
+    from hearth.client.change_plan import ConnectorChange, ChangePlan
     from hearth.client.remote_cluster import RemoteCluster
 
 C = TypeVar("C", bound=Any)
@@ -142,7 +142,7 @@ def _carry_out(cluster: RemoteCluster, plan: ChangePlan, as_json: bool, waits: d
 
 
 def _await(
-    cluster: RemoteCluster, done: Sequence[Change], waits: dict[str, Any], say: Callable[[str], None]
+    cluster: RemoteCluster, done: Sequence[ConnectorChange], waits: dict[str, Any], say: Callable[[str], None]
 ) -> ConnectError | None:
     from hearth.client.waiting import Waiting
 

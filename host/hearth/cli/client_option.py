@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import suppress
+from contextlib import closing, suppress
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
@@ -37,10 +37,8 @@ def cluster_option(command: C) -> C:
     @functools.wraps(command)
     def wrapped(*args: Any, context_name: str | None, url: str | None, **kwargs: Any) -> Any:
         cluster = open_cluster(context_name, url)
-        try:
+        with closing(cluster.client):
             return command(*args, cluster=cluster, **kwargs)
-        finally:
-            cluster.client.close()
 
     return wrapped  # type: ignore[return-value]
 
@@ -137,7 +135,9 @@ def connector_names(context: click.Context, parameter: click.Parameter, incomple
     found: list[str] = []
     with suppress(ConnectError, OSError):
         given = context.params
-        found = open_cluster(given.get("context_name"), given.get("url"), COMPLETION_SECONDS).names()
+        cluster = open_cluster(given.get("context_name"), given.get("url"), COMPLETION_SECONDS)
+        with closing(cluster.client):
+            found = cluster.names()
     return [CompletionItem(name) for name in found if name.startswith(incomplete)]
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -115,7 +116,9 @@ def _list_remote(type_: str | None, as_json: bool, context_name: str | None, url
     """Print what a worker answers."""
     from hearth.cli.client_option import echo_table, open_cluster
 
-    found = [each for each in open_cluster(context_name, url).plugins() if type_ in (None, each["type"])]
+    cluster = open_cluster(context_name, url)
+    with closing(cluster.client):
+        found = [each for each in cluster.plugins() if type_ in (None, each["type"])]
     if as_json:
         _echo_json(found)
     else:

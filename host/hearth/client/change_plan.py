@@ -38,7 +38,7 @@ class KeyChange:
 
 
 @dataclass(frozen=True)
-class Change:
+class ConnectorChange:
     """What happens to one connector."""
 
     name: str
@@ -119,12 +119,12 @@ class Change:
 class ChangePlan:
     """All changes, those that are none included, and what is wrong with the files."""
 
-    changes: tuple[Change, ...]
+    changes: tuple[ConnectorChange, ...]
     errors: tuple[tuple[str, ConnectError], ...] = ()
     """Names of connectors with the reason why they cannot be applied."""
 
     @property
-    def work(self) -> list[Change]:
+    def work(self) -> list[ConnectorChange]:
         """Return the changes that do something."""
         return [each for each in self.changes if each.action != KEEP]
 
@@ -176,18 +176,18 @@ def make_plan(cluster: RemoteCluster, files: Sequence[ConnectorFile], options: P
     return ChangePlan(tuple(changes), tuple(errors))
 
 
-def _compared(file: ConnectorFile, present: RemoteConnector | None, options: PlanOptions) -> Change:
+def _compared(file: ConnectorFile, present: RemoteConnector | None, options: PlanOptions) -> ConnectorChange:
     has_new_owner = options.owner is not None and options.owners.get(file.name) != options.owner
     owner = options.owner if has_new_owner else None
     if present is None:
-        return Change(file.name, CREATE, file, None, owner=owner, notes=file.notes, sends_config=True)
+        return ConnectorChange(file.name, CREATE, file, None, owner=owner, notes=file.notes, sends_config=True)
     hidden = sorted(key for key, value in present.config.items() if value == HIDDEN != file.config.get(key))
     differs = any(_differ(present.config.get(key), file.config.get(key)) for key in {*present.config, *file.config})
     sends = differs or (options.resend and bool(hidden))
     notes = file.notes
     if hidden and not sends:
         notes += (f"the worker hides {', '.join(hidden)}, which may differ: --resend sends it",)
-    change = Change(file.name, KEEP, file, present, owner=owner, notes=notes, sends_config=sends)
+    change = ConnectorChange(file.name, KEEP, file, present, owner=owner, notes=notes, sends_config=sends)
     is_changed = sends or owner is not None or change.state is not None
     return replace(change, action=UPDATE if is_changed else KEEP)
 
@@ -197,7 +197,7 @@ def _differ(old: str | None, new: str | None) -> bool:
     return old != new and not (old == HIDDEN and new is not None)
 
 
-def _validated(cluster: RemoteCluster, file: ConnectorFile, change: Change) -> Change:
+def _validated(cluster: RemoteCluster, file: ConnectorFile, change: ConnectorChange) -> ConnectorChange:
     """Return the change with the plugin's secret keys; raises ConfigError with what is wrong."""
     class_name = file.config.get("connector.class", "")
     if not class_name.strip():
@@ -213,7 +213,7 @@ def _validated(cluster: RemoteCluster, file: ConnectorFile, change: Change) -> C
     ]
     if faults:
         hint = f"correct {file.path}"
-        raise ConfigError("\n  ".join((f"{file.name} is invalid:", *faults)), code="client.invalid", hint=hint)
+        raise ConfigError("\n  ".join(("invalid configuration:", *faults)), code="client.invalid", hint=hint)
     declared = (each["definition"] for each in infos["configs"] if each["definition"])
     secrets = frozenset(key["name"] for key in declared if key["type"] == "PASSWORD")
     return replace(change, secrets=secrets)
@@ -245,7 +245,9 @@ def _refuse_foreign(names: Sequence[str], options: PlanOptions) -> None:
             )
 
 
-def _deletions(present: Mapping[str, RemoteConnector], wanted: set[str], options: PlanOptions) -> list[Change]:
+def _deletions(
+    present: Mapping[str, RemoteConnector], wanted: set[str], options: PlanOptions
+) -> list[ConnectorChange]:
     """Return the deletions of what the owner has and the files have not."""
     if options.prune is None:
         return []
@@ -259,4 +261,4 @@ def _deletions(present: Mapping[str, RemoteConnector], wanted: set[str], options
             code="client.prune",
             hint="--prune=all deletes more than half",
         )
-    return [Change(name, DELETE, None, present[name]) for name in gone]
+    return [ConnectorChange(name, DELETE, None, present[name]) for name in gone]

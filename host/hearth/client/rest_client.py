@@ -36,7 +36,7 @@ class Unreachable(ConnectError):
     hint = "start the worker, or name another one: --url, --context, HEARTH_URL"
 
 
-class Refused(ConfigError):
+class RequestRefused(ConfigError):
     """A worker refuses a request: it is invalid, not allowed or conflicts with what is there."""
 
     code = "client.refused"
@@ -45,7 +45,7 @@ class Refused(ConfigError):
 class RestClient:
     """Keeps a connection to the first worker of a context that answers.
 
-    A request fails with NotFoundError (404), Refused (other 4xx), Unreachable, or ConnectError (5xx); the message is
+    A request fails with NotFoundError (404), RequestRefused (other 4xx), Unreachable, or ConnectError (5xx); the message is
     the worker's.
     """
 
@@ -179,9 +179,9 @@ def _error(asked: str, status: int, message: str) -> ConnectError:
         return NotFoundError(message or f"{asked}: not found", code="client.not_found")
     if status in (http.client.UNAUTHORIZED, http.client.FORBIDDEN):
         hint = "check the user and password of the context: `hearth context set NAME --user USER`"
-        return Refused(f"{asked}: {message or 'not allowed'}", code="client.forbidden", hint=hint)
+        return RequestRefused(f"{asked}: {message or 'not allowed'}", code="client.forbidden", hint=hint)
     if http.client.BAD_REQUEST <= status < http.client.INTERNAL_SERVER_ERROR:
-        return Refused(message or f"{asked}: HTTP {status}")
+        return RequestRefused(message or f"{asked}: HTTP {status}")
     if status < http.client.BAD_REQUEST:
         hint = "check that the address is a Kafka Connect worker's"
         return ConnectError(f"{asked}: HTTP {status} without JSON: {message}", code="client.answer", hint=hint)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from hearth.client.change_plan import CREATE, DELETE, Change
+from hearth.client.change_plan import CREATE, DELETE, ConnectorChange
 from hearth.client.remote_cluster import RemoteCluster
 from hearth_api import ConnectError
 
@@ -13,26 +13,26 @@ _DONE = {CREATE: "created", DELETE: "deleted"}
 
 
 @dataclass(frozen=True)
-class Outcome:
+class ChangeOutcome:
     """What became of a change: a verb in the past, or an error."""
 
-    change: Change
+    change: ConnectorChange
     done: str = ""
     error: ConnectError | None = None
 
 
-def roll_out(cluster: RemoteCluster, changes: Sequence[Change]) -> Iterator[Outcome]:
+def roll_out(cluster: RemoteCluster, changes: Sequence[ConnectorChange]) -> Iterator[ChangeOutcome]:
     """Yield the outcome of each change; a failure does not keep others from being tried. Deletions come last."""
     for change in sorted(changes, key=lambda each: each.action == DELETE):
         try:
             _carry_out(cluster, change)
         except ConnectError as error:
-            yield Outcome(change, error=error)
+            yield ChangeOutcome(change, error=error)
         else:
-            yield Outcome(change, _DONE.get(change.action, "updated"))
+            yield ChangeOutcome(change, _DONE.get(change.action, "updated"))
 
 
-def _carry_out(cluster: RemoteCluster, change: Change) -> None:
+def _carry_out(cluster: RemoteCluster, change: ConnectorChange) -> None:
     if change.action == DELETE:
         cluster.delete(change.name)
         return

@@ -101,7 +101,7 @@ def test_all_files_are_validated_before_anything_changes(cli: Cli, host: Host, f
     path.write_text(path.read_text().replace("FileStreamSourceConnector", "FileStreamSuorceConnector"))
     done = cli("apply", "-f", str(folder), "--yes")
     assert done.code == 2
-    assert f"error: {name}-b: {name}-b is invalid:\n  topics: " in done.err
+    assert f"error: {name}-b: invalid configuration:\n  topics: " in done.err
     assert "FileStreamSuorceConnector' is no plugin of the worker, did you mean" in done.err
     assert [each for each in host.rest.call("GET", "/connectors").json if each.startswith(name)] == []
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from hearth.client.change_plan import Change, ChangePlan, PlanOptions, make_plan
+from hearth.client.change_plan import ConnectorChange, ChangePlan, PlanOptions, make_plan
 from hearth.client.connector_file import ConnectorFile
 from hearth.client.remote_cluster import RemoteCluster, RemoteConnector, RemoteTask
 from hearth_api import ConfigError
@@ -63,19 +63,19 @@ def test_an_invalid_configuration_is_an_error_of_its_connector(served: Client, c
 def test_states_of_files_are_requested() -> None:
     """That of a resource always; an initial one only of a new connector."""
     running, paused = present({"name": "c"}), present({"name": "c"}, "PAUSED")
-    assert Change("c", "update", file(state="PAUSED"), running).state == "PAUSED"
-    assert Change("c", "update", file(state="RUNNING"), paused).state == "RUNNING"
-    assert Change("c", "update", file(state="PAUSED"), paused).state is None
-    assert Change("c", "update", file(initial_state="PAUSED"), running).state is None
-    assert Change("c", "update", file(), paused).goal == "PAUSED"
-    assert Change("c", "create", file(initial_state="STOPPED")).goal == "STOPPED"
-    assert Change("c", "create", file()).goal == "RUNNING"
+    assert ConnectorChange("c", "update", file(state="PAUSED"), running).state == "PAUSED"
+    assert ConnectorChange("c", "update", file(state="RUNNING"), paused).state == "RUNNING"
+    assert ConnectorChange("c", "update", file(state="PAUSED"), paused).state is None
+    assert ConnectorChange("c", "update", file(initial_state="PAUSED"), running).state is None
+    assert ConnectorChange("c", "update", file(), paused).goal == "PAUSED"
+    assert ConnectorChange("c", "create", file(initial_state="STOPPED")).goal == "STOPPED"
+    assert ConnectorChange("c", "create", file()).goal == "RUNNING"
 
 
 def test_secrets_are_hidden_and_variables_shown() -> None:
     """Keys that the plugin declares as passwords, and those whose names say so."""
     new = file(**{"db.password": "a", "pin": "b", "api.token": "${file:/x:t}", "gone": "1"})
-    change = Change("c", "update", new, present({"db.password": "old"}), frozenset({"pin"}))
+    change = ConnectorChange("c", "update", new, present({"db.password": "old"}), frozenset({"pin"}))
     shown = {each.key: (each.old, each.new) for each in change.differing_keys()}
     assert shown["db.password"] == ("[hidden]", "[hidden]")
     assert shown["pin"] == (None, "[hidden]")

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from hearth.client.client_context import ClientContext
-from hearth.client.rest_client import Refused, RestClient, Unreachable
+from hearth.client.rest_client import RequestRefused, RestClient, Unreachable
 from hearth_api import ConfigError, ConnectError, NotFoundError
 from tests.reservation import reserve_port
 from tests.web_server import certificate
@@ -147,7 +147,7 @@ def test_a_request_is_repeated_while_the_cluster_elects_a_leader(client: Clients
     assert client(worker.url).request("POST", "/connectors", {}) == {"done": True}
     assert len(worker.asked) == 3
     worker.answers = [(409, {"error_code": 409, "message": "Connector c already exists"})]
-    with pytest.raises(Refused, match="already exists"):
+    with pytest.raises(RequestRefused, match="already exists"):
         client(worker.url).request("POST", "/connectors", {})
     assert len(worker.asked) == 4
 
@@ -155,7 +155,7 @@ def test_a_request_is_repeated_while_the_cluster_elects_a_leader(client: Clients
 def test_repeating_ends(client: Clients, worker: Worker) -> None:
     """With the worker's words."""
     worker.answers = [(409, {"error_code": 409, "message": BUSY})]
-    with pytest.raises(Refused, match="momentarily"):
+    with pytest.raises(RequestRefused, match="momentarily"):
         client(worker.url, busy_seconds=0.05).request("GET", "/connectors")
 
 
@@ -171,8 +171,8 @@ def test_a_connection_that_the_worker_closed_is_replaced(client: Clients, worker
     ("status", "kind", "words"),
     [
         (404, NotFoundError, "m"),
-        (400, Refused, "m"),
-        (403, Refused, "GET .*/x: m"),
+        (400, RequestRefused, "m"),
+        (403, RequestRefused, "GET .*/x: m"),
         (500, ConnectError, "GET .*/x: HTTP 500: m"),
     ],
 )

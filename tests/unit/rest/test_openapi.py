@@ -25,6 +25,8 @@ BY_NAME = {
 }  # fmt: skip
 """Those of one connector, which are there again with its name as a parameter."""
 OWN = {
+    "listOwners",
+    "setOwner",
     "createWorkerConfiguration", "deleteWorkerConfiguration", "getWorkerConfiguration", "listWorkerConfigurations",
     "installBundle", "listBundles", "liveness", "metrics", "removeBundle", "rollBackBundle",
     *(f"{each}ByName" for each in BY_NAME),
