@@ -17,7 +17,7 @@ from hearth.foundation.terminal import printable
 from hearth_api import ConfigError, ConnectError
 
 if TYPE_CHECKING:
-    from hearth.client.change_plan import ConnectorChange, ChangePlan
+    from hearth.client.change_plan import ChangePlan, ConnectorChange
     from hearth.client.remote_cluster import RemoteCluster
 
 C = TypeVar("C", bound=Any)

@@ -45,8 +45,8 @@ class RequestRefused(ConfigError):
 class RestClient:
     """Keeps a connection to the first worker of a context that answers.
 
-    A request fails with NotFoundError (404), RequestRefused (other 4xx), Unreachable, or ConnectError (5xx); the message is
-    the worker's.
+    A request fails with NotFoundError (404), RequestRefused (other 4xx), Unreachable, or ConnectError (5xx); the
+    message is the worker's.
     """
 
     def __init__(

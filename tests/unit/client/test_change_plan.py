@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from hearth.client.change_plan import ConnectorChange, ChangePlan, PlanOptions, make_plan
+from hearth.client.change_plan import ChangePlan, ConnectorChange, PlanOptions, make_plan
 from hearth.client.connector_file import ConnectorFile
 from hearth.client.remote_cluster import RemoteCluster, RemoteConnector, RemoteTask
 from hearth_api import ConfigError
