@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 import yaml
 
-from hearth.cli.distributed_command import DISTRIBUTED
 from hearth.cli.environment_file import NAMING, PLACE, keys_of
 from hearth.cli.exit_code import ExitCode
 from hearth.cli.worker_file import checked_worker
+from hearth.cli.worker_mode import DISTRIBUTED
 from tests.unit.rest.client import Client, serve
 
 ROOT = Path(__file__).parents[2]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import os
 from pathlib import Path
 from typing import Any
@@ -14,17 +13,8 @@ from hearth.cli.environment_file import NAMING, PLACE, keys_of, log_levels_of
 from hearth.cli.host_run import run_host
 from hearth.cli.log_option import begin, log_options
 from hearth.cli.signal_end import interrupt_on_signals
-from hearth.cli.worker_file import Mode, checked_worker, read_worker
-from hearth.config import DistributedConfig
-
-DISTRIBUTED = Mode(
-    DistributedConfig,
-    logging.getLogger("hearth.distributed"),
-    foreign=("offset.storage.file.filename",),
-    other="this is a key of connect-standalone; a distributed host keeps offsets in a topic",
-    hint="this is a file for connect-standalone: use `hearth standalone`, or write one for a distributed host",
-    idle=DistributedConfig.idle_keys,
-)
+from hearth.cli.worker_file import checked_worker, read_worker
+from hearth.cli.worker_mode import DISTRIBUTED
 
 
 @click.command()

@@ -4,26 +4,23 @@ from __future__ import annotations
 
 import difflib
 import json
-import os
 import time
 from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, cast
 
 import click
 
 from hearth.cli.exit_code import ExitCode
 from hearth.cli.json_option import json_option
 from hearth.cli.source_sample import NoStore, sampled
-from hearth.cli.standalone_command import STANDALONE
-from hearth.cli.worker_file import plugin_path, read_worker
+from hearth.cli.worker_file import plugin_path
+from hearth.cli.worker_option import placeholder_worker, read_any_worker
 from hearth.client.connector_file import ConnectorFile, read_connector_file
-from hearth.config import StandaloneConfig, WorkerConfig
+from hearth.config import WorkerConfig
 from hearth.discovery import PluginScanner
 from hearth.discovery.trust import trust_of
-from hearth.foundation.properties import load
 from hearth.foundation.terminal import printable
 from hearth.herder.planner import Planner
 from hearth.herder.plugin.directory import PluginDirectory
@@ -148,7 +145,7 @@ def _lines(text: str | None) -> list[str]:
 
 def _findings(file: ConnectorFile, worker_config: Path | None, wait: float) -> Iterator[_Finding]:
     """Yield what each topic would register: each schema of a key or value once."""
-    worker = _without_worker() if worker_config is None else _worker(worker_config)
+    worker = placeholder_worker({}) if worker_config is None else read_any_worker(worker_config)
     trust = trust_of(worker.originals)
     scanner = PluginScanner(plugin_path(worker.plugin_path), admit=trust.admit)
     directory = PluginDirectory(scanner.look, user_environments(trust))
@@ -227,23 +224,3 @@ class _Silent(NoStore):
 
     def on_loss(self) -> None:
         """Ignore it: the next call fails."""
-
-
-def _worker(path: Path) -> WorkerConfig:
-    """Return the settings of a worker's file: of a distributed host if it has a group.id, else of a standalone one."""
-    if "group.id" not in load(path):
-        return read_worker(path, STANDALONE)
-    from hearth.cli.distributed_command import DISTRIBUTED
-
-    return read_worker(path, DISTRIBUTED)
-
-
-def _without_worker() -> StandaloneConfig:
-    """Return placeholder settings, for connectors that set everything themselves."""
-    plain: dict[str, Any] = {
-        "bootstrap.servers": "localhost:9092",
-        "key.converter": "org.apache.kafka.connect.storage.StringConverter",
-        "value.converter": "org.apache.kafka.connect.storage.StringConverter",
-        "offset.storage.file.filename": os.devnull,
-    }
-    return StandaloneConfig(cast(dict[str, str], plain))

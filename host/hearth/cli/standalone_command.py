@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -13,21 +12,9 @@ from hearth.cli.host_run import run_host
 from hearth.cli.log_option import begin, log_options
 from hearth.cli.prepared_spark import preparing_launcher
 from hearth.cli.signal_end import interrupt_on_signals
-from hearth.cli.worker_file import Mode, read_worker
+from hearth.cli.worker_file import read_worker
+from hearth.cli.worker_mode import STANDALONE
 from hearth.client.connector_file import read_connector_file
-from hearth.config import StandaloneConfig
-
-STANDALONE = Mode(
-    StandaloneConfig,
-    logging.getLogger("hearth.standalone"),
-    foreign=(
-        "group.id", "config.storage.", "offset.storage.topic", "offset.storage.partitions", "status.storage.",
-        "offset.storage.replication.factor", "inter.worker.", "connect.protocol", "exactly.once.source.support",
-        "scheduled.rebalance.", "worker.sync.", "worker.unsync.",
-    ),
-    other="these are keys of connect-distributed and have no effect on a standalone host",
-    hint="this is a file for connect-distributed: use `hearth distributed`, or write one for a standalone host",
-)  # fmt: skip
 
 
 @click.command()

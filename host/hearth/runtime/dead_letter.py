@@ -13,6 +13,7 @@ from typing import Any
 from confluent_kafka import KafkaException, Producer
 
 from hearth.kafka.admin import TopicAdmin
+from hearth.kafka.letter_context import PREFIX
 from hearth.kafka.producer import DEFAULT_KBYTES
 from hearth.kafka.token import authorized
 from hearth.runtime.consumed_record import Consumed
@@ -24,7 +25,6 @@ from hearth_execution.raw_header import raw_rows
 log = logging.getLogger(__name__)
 
 REPLICATION_KEY = "errors.deadletterqueue.topic.replication.factor"
-PREFIX = "__connect.errors."
 
 CLOSE_SECONDS = 5
 POLL_SECONDS = 0.05

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from hearth.cli.distributed_command import DISTRIBUTED
 from hearth.cli.worker_file import read_worker
+from hearth.cli.worker_mode import DISTRIBUTED
 from hearth.foundation.properties import render
 from hearth_api import ConfigError
 

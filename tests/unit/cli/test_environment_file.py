@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hearth.cli.distributed_command import DISTRIBUTED
 from hearth.cli.environment_file import NAMING, PLACE, key_of, keys_of, log_levels_of, variable_of
 from hearth.cli.worker_file import checked_worker
+from hearth.cli.worker_mode import DISTRIBUTED
 from hearth_api import ConfigError
 
 MINIMAL = {

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from hearth.cli.standalone_command import STANDALONE
 from hearth.cli.worker_file import read_worker
+from hearth.cli.worker_mode import STANDALONE
 from hearth.foundation.properties import render
 from hearth.storage import OffsetClaim
 from hearth_api import ConfigError
