@@ -29,7 +29,7 @@ RETIRED = {
     "intake": "put format",
     "knot": "recursive struct",
     "lane": "queue",
-    "mismatch": "mismatch",
+    "misfit": "mismatch",
     "outbox": "send buffer",
     "patience": "timeout",
     "putting": "in flight",
