@@ -71,6 +71,14 @@ class MeasuredWorker:
     def __init__(self, host: Worker) -> None:
         self._host = host
 
+    def send(self, method: str, path: str, body: Any = None) -> None:
+        """Send a request that succeeds."""
+        assert self._host.rest.call(method, path, body).status < 300
+
+    def get(self, path: str) -> Any:
+        """Return the answer to a request."""
+        return self._host.rest.call("GET", path).json
+
     def scrape(self, names: str) -> Scrape:
         """Return the metrics under some names."""
         url = f"http://127.0.0.1:{self._host.port}/metrics?names={names}"
@@ -233,6 +241,69 @@ def test_what_kafka_connect_lacks_is_measured(worker: MeasuredWorker) -> None:
 def _lag(worker: MeasuredWorker, connector: str, unit: str) -> float:
     found = worker.scrape("reporter").find(f'hearth_sink_lag_{unit}{{connector="{connector}",topic="measured"}}')
     return found[0].value if found else math.nan
+
+
+def test_connectors_have_more_than_a_status(worker: MeasuredWorker) -> None:
+    """Revision, runs, counts, rates, lag; and how the last runs ended."""
+    sink, failing = (worker.get(f"/hearth/connectors/{name}") for name in ("sink", "failing"))
+    assert (sink["type"], sink["state"], sink["target"], sink["running"]) == ("sink", "RUNNING", "STARTED", True)
+    (task,) = sink["tasks"]
+    assert {name: task["counts"][name] for name in ("read", "accepted", "skipped", "dead_lettered", "partitions")} == {
+        "read": LINES,
+        "accepted": LINES - BAD,
+        "skipped": BAD,
+        "dead_lettered": BAD,
+        "partitions": 1,
+    }
+    assert (task["restarts"], task["ends"], sink["lag"]["records"]) == (0, [], 0)
+    (task,) = failing["tasks"]
+    (end,) = task["ends"]
+    assert (end["how"], end["at"][:10]) == ("failed", task["since"][:10])
+    assert end["words"].startswith("org.apache.kafka.connect.errors.ConnectException: Tolerance exceeded")
+    assert failing["lag"]["partitions"][0]["records"] == LINES
+
+
+def test_restarts_are_counted_until_the_configuration_changes(worker: MeasuredWorker) -> None:
+    """The ends stay, in their order, with the newest first."""
+    path = "/hearth/connectors/failing"
+    before = worker.get(path)["revision"]
+    worker.send("POST", "/connectors/failing/tasks/0/restart")
+    assert eventually(lambda: len(worker.get(path)["tasks"][0]["ends"]) == 2, TIMEOUT)
+    assert worker.get(path)["tasks"][0]["restarts"] == 1
+    config = worker.get("/connectors/failing/config")
+    worker.send("PUT", "/connectors/failing/config", {**config, "errors.log.enable": "true"})
+
+    def is_changed() -> bool:
+        found = worker.get(path)
+        return found["running"] and found["revision"] > before and len(found["tasks"][0]["ends"]) == 3
+
+    assert eventually(is_changed, TIMEOUT), worker.get(path)
+    assert worker.get(path)["tasks"][0]["restarts"] == 0
+
+
+def test_connectors_are_explained(worker: MeasuredWorker) -> None:
+    """By what they do now, with a remedy for the task that fails."""
+    names = ("source", "sink", "failing", "paused", "stopped", "raising")
+    found = {name: worker.get(f"/hearth/connectors/{name}/explain") for name in names}
+    for name in ("source", "sink"):  # they read until a moment ago
+        assert found[name]["condition"] in ("idle", "flows")
+        del found[name]["condition"]
+    assert {name: each.get("condition") for name, each in found.items()} == {
+        "source": None,
+        "sink": None,
+        "failing": "task failed",
+        "paused": "paused",
+        "stopped": "stopped",
+        "raising": "connector failed",
+    }
+    finding = found["failing"]["findings"][0]
+    assert finding["cause"] == "the records are no JSON, or plain JSON without schemas"
+
+
+def test_unknown_connectors_are_not_found(worker: MeasuredWorker) -> None:
+    """As in Kafka Connect."""
+    for path in ("none", "none/explain", "report?name=none", "explain?name=none"):
+        assert worker.get(f"/hearth/connectors/{path}") == {"error_code": 404, "message": "Connector none not found"}
 
 
 def test_unknown_names_are_refused(worker: MeasuredWorker) -> None:

@@ -14,6 +14,7 @@ from hearth.config.connector_key import NAME
 from hearth.config.variable import has_variable
 from hearth.discovery import PluginType
 from hearth.foundation.log_context import about, label_of
+from hearth.herder.connector_report import ConnectorReporter
 from hearth.herder.fencing import fence_earlier_tasks
 from hearth.herder.health_check import HealthCheck
 from hearth.herder.leader_services import LeaderServices
@@ -77,6 +78,7 @@ class Herder:
         self._queues = queues or Queues()
         self.reconciler = Reconciler(leader_services, self._queues)
         self.metrics = MetricCollector(leader_services, self.reconciler)
+        self.reporter = ConnectorReporter(leader_services, self.reconciler, self.metrics)
         steps = {
             "reading configurations": self._configs.snapshot,
             "reading statuses": lambda: leader_services.board.store.tasks(""),

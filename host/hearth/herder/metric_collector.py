@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from hearth.config.connector_key import CONNECTOR_CLASS
+from hearth.config.connector_key import CONNECTOR_CLASS, NAME
+from hearth.config.variable import Resolved
 from hearth.foundation.process_usage import STARTED
 from hearth.herder.leader_services import LeaderServices
 from hearth.herder.reconciler import Reconciler
 from hearth.herder.sink_lag import Access, EndOffsets, PartitionLag, Place, SinkLag
 from hearth.herder.supervisor import Supervisor
+from hearth.herder.task import SupervisedTask
 from hearth.metric import worker_sensor
-from hearth.metric.lag_sensor import of_partition
 from hearth.metric.sensor import Measurement
 from hearth.metric.worker_sensor import ConnectorFacts
 from hearth.storage import ConfiguredConnector, State
@@ -24,13 +25,13 @@ def connected(access: Access) -> EndOffsets:
     return TopicAdmin(dict(access))
 
 
-def committed_by(supervisor: Supervisor) -> dict[Place, int]:
+def committed_by(tasks: Sequence[SupervisedTask]) -> dict[Place, int]:
     """Return the committed offset of each partition of a sink, as its tasks reported it last.
 
     A partition that moved was reported by two: the later owner has the greater offset.
     """
     found: dict[Place, int] = {}
-    for task in supervisor.tasks:
+    for task in tasks:
         for place, offset in task.measured.metrics.committed().items():
             found[place] = max(offset, found.get(place, 0))
     return found
@@ -45,6 +46,7 @@ class MetricCollector:
     def __init__(self, services: LeaderServices, reconciler: Reconciler, lag: SinkLag | None = None) -> None:
         self._services, self._reconciler = services, reconciler
         self._lag = lag or SinkLag(connected)
+        self._accesses: dict[str, tuple[Resolved | None, Access]] = {}
 
     def collect(self, version: Mapping[str, str]) -> list[Measurement]:
         """Return all values; ``version`` has the version and commit of Kafka Connect's interface."""
@@ -76,21 +78,31 @@ class MetricCollector:
         return self._lag_of([supervisor])[0][1]
 
     def _lag_of(self, supervisors: Sequence[Supervisor]) -> list[tuple[str, list[PartitionLag]]]:
-        committed = [(each, committed_by(each)) for each in supervisors]
-        wanted: dict[Access, set[Place]] = {}
-        for supervisor, offsets in committed:
-            if offsets and supervisor.access is not None:
-                wanted.setdefault(supervisor.access, set()).update(offsets)
-        self._lag.look(wanted)
-        return [
-            (each.name, [] if each.access is None else self._lag.of(each.access, offsets))
-            for each, offsets in committed
+        known = [
+            (each.name, self._access(each.name, tasks := each.tasks), committed_by(tasks)) for each in supervisors
         ]
+        wanted: dict[Access, set[Place]] = {}
+        for _, access, offsets in known:
+            if offsets:
+                wanted.setdefault(access, set()).update(offsets)
+        self._lag.look(wanted)
+        return [(name, self._lag.of(access, offsets)) for name, access, offsets in known]
+
+    def _access(self, name: str, tasks: Sequence[SupervisedTask]) -> Access:
+        """Return the settings of an admin client for the topics of a sink, made once for each configuration."""
+        if not committed_by(tasks):
+            return ()
+        settings = tasks[0].settings
+        made_of, access = self._accesses.get(name, (None, ()))
+        if made_of is not settings:
+            access = tuple(sorted(self._services.planner.sink_group({**settings.config, NAME: name})[0].items()))
+            self._accesses[name] = settings, access
+        return access
 
     def _lags(self, supervisors: Sequence[Supervisor]) -> Iterator[Measurement]:
         for name, found in self._lag_of(supervisors):
             for each in found:
-                yield from of_partition(name, each.topic, each.partition, each.records, each.seconds)
+                yield from worker_sensor.of_partition(name, each.topic, each.partition, each.records, each.seconds)
 
     def _connector(
         self, supervisor: Supervisor, entry: ConfiguredConnector, states: Mapping[int, State]

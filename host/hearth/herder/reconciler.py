@@ -59,6 +59,11 @@ class Reconciler(ConfigListener):
         with self._lock:
             return [] if self._generations is None else [self._supervisors[name] for name in sorted(self._supervisors)]
 
+    def supervisor(self, name: str) -> Supervisor | None:
+        """Return the supervisor of a connector that this host runs."""
+        with self._lock:
+            return None if self._generations is None else self._supervisors.get(name)
+
     def lead(self, term: int) -> None:
         """Start running what the store describes.
 
@@ -101,6 +106,7 @@ class Reconciler(ConfigListener):
             return
         supervisor.end()
         self._services.board.forget(name)
+        self._services.metrics.histories.forget(name)
         with self._lock:
             self._supervisors.pop(name, None)
 

@@ -22,7 +22,6 @@ from hearth.herder.sharing_history import SharingHistory
 from hearth.herder.task import RunServices, SupervisedTask
 from hearth.herder.task_link import TaskEvent
 from hearth.herder.task_restart import RestartTimer, TaskRestarts
-from hearth.runtime.plan import TaskPlan
 from hearth.storage import ConfiguredConnector, RestartRequest, State, TargetState
 from hearth_api import ConnectError, NotFoundError
 from hearth_execution.failure import summary_of
@@ -67,7 +66,6 @@ class Supervisor:
         )
         self._later = later
         self._revision: int | None = None
-        self.access: tuple[tuple[str, str], ...] | None = None  # of an admin client for the topics of a sink
         self._tasks_revision: int | None = None
         self._run: ConnectorRun | None = None
         self._sharing_history = SharingHistory()
@@ -122,9 +120,7 @@ class Supervisor:
             log.warning("the connector keeps running with its old bundles: %s", error)
             return None
         numbers = [
-            task.number
-            for task in tasks
-            if task.number < len(plans) and _code_of(plans[task.number]) != _code_of(task.plan)
+            task.number for task in tasks if task.number < len(plans) and plans[task.number].code != task.plan.code
         ]
         return Restart(run is None or run.plugin != plugin, numbers)
 
@@ -179,6 +175,13 @@ class Supervisor:
         """Return the tasks, by number."""
         with self._lock:
             return [self._tasks[number] for number in sorted(self._tasks)]
+
+    def runs(self, entry: ConfiguredConnector) -> bool:
+        """Return whether instance and tasks are those of the configuration that the store has."""
+        is_applied = entry.tasks_revision == self._tasks_revision and (
+            not entry.tasks or entry.applied == entry.config
+        )
+        return entry.revision == self._revision and is_applied
 
     @property
     def plugin(self) -> Plugin | None:
@@ -286,6 +289,7 @@ class Supervisor:
         requested tasks cannot be launched; their status has the trace.
         """
         if entry.tasks_revision != self._tasks_revision:
+            self._services.metrics.histories.renew(self.name)
             self._stop_tasks(are_followed=bool(entry.tasks))
             due, by_themselves = list(range(len(entry.tasks))), ()
         else:
@@ -320,8 +324,6 @@ class Supervisor:
             plans = self._services.planner.plan(plugin, version, named, tasks)
             if plugin.type is PluginType.SOURCE:
                 fence_earlier_tasks(self._services.configs, self._services.planner, named, len(tasks))
-            else:
-                self.access = tuple(sorted(self._services.planner.sink_group(named)[0].items()))
             restarts = self._services.planner.worker_for(settings.config).task_restarts(settings.config)
         except (ConnectError, OSError) as error:
             trace = settings.hidden(summary_of(error))
@@ -391,8 +393,3 @@ class Supervisor:
         if not self._is_over:
             version = run.version if run and is_versioned else None
             self._services.board.task(self.name, task, state, trace, version)
-
-
-def _code_of(plan: TaskPlan) -> list[tuple[str, str, str | None]]:
-    """Return the code that a task runs: for each plugin its role, reference and environment."""
-    return [(spec.role, spec.reference, spec.environment) for spec in plan.plugins]

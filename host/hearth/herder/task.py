@@ -107,7 +107,8 @@ class SupervisedTask:
         self._generations = services.generations
         self._starts = services.metrics.task_starts
         self._metrics = services.metrics.task()
-        self.measured = MeasuredTask(plan, self._metrics)
+        self.history = services.metrics.histories.of(plan.connector, plan.task)
+        self.measured = MeasuredTask(plan, self._metrics, self.history)
         self._on_state = on_state
         self._sharing_history = sharing_history or SharingHistory(whose="the task")
         self._clock = clock
@@ -199,6 +200,8 @@ class SupervisedTask:
             self._launcher.has_begun(self.plan.connector, self.number)
             self._has_failed = state is State.FAILED
             self._end_start(is_success=not self._has_failed)
+            if self._has_failed:
+                self.history.end("failed", trace and self.settings.hidden(trace))
             self._report(state, trace)
             if state in (State.RUNNING, State.PAUSED) and (state is State.PAUSED) is not self._is_paused:
                 # The command was sent before the run could receive it.
@@ -232,8 +235,10 @@ class SupervisedTask:
                 self._ended.set()
                 return
             if self._is_moving:
+                self.history.end("moved", end.reason)
                 self._launch()
                 return
+            self.history.end("lost", end.reason or NO_WORD)
             self._end_start(is_success=False)
             if end.loss is not None and end.loss.was_shared:
                 with self._about():
@@ -262,6 +267,7 @@ class SupervisedTask:
         self._has_failed = self._is_moving = False
         self._is_starting = True
         self._metrics.begin_run()
+        self.history.begin_run()
         self._launched_at = self._clock()
         self._report(State.UNASSIGNED, loss)
         address = self._link.expect(self.plan, self._generation, self._is_paused, self.settings.hidden)
@@ -289,5 +295,6 @@ class SupervisedTask:
     def _report(self, state: State, trace: str | None = None) -> None:
         shown = trace and self.settings.hidden(trace)
         self._metrics.enter(state)
+        self.history.enter(state)
         self._board.task(self.plan.connector, self.number, state, shown, self._version)
         self._on_state(state)

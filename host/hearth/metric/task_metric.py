@@ -40,7 +40,6 @@ class TaskMetrics:
         self._counts: dict[str, float] = {}
         self._failed: dict[tuple[str, str], float] = {}
         self._committed: dict[tuple[str, int], int] = {}
-        self._runs = 0
         self._stats = {name: WindowedStat(windows) for name in (*_RATES, *_TIMES, "attempt")}
         self._state = ""
         self._since = self._began = clock()
@@ -50,7 +49,6 @@ class TaskMetrics:
         """Start anew with a run of the task, which counts from 0."""
         with self._lock:
             self._counts, self._failed = {}, {}
-            self._runs += 1
 
     def enter(self, state: str) -> None:
         """Note the state of the task."""
@@ -94,11 +92,6 @@ class TaskMetrics:
     def state(self) -> str:
         """Return the present state, empty before the first."""
         return self._state
-
-    @property
-    def runs(self) -> int:
-        """Return how many runs were launched."""
-        return self._runs
 
     def failures(self) -> dict[tuple[str, str], float]:
         """Return how many records of the present run failed, by phase and class of the error."""

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from hearth.metric.client_sensor import SENSORS
+from hearth.metric.run_history import RunHistory
 from hearth.metric.sensor import CONSUMER, OWN, PRODUCER, Measurement, Sensor, SensorKind, Tags, measured
 from hearth.metric.task_metric import PAUSED, RUNNING, TaskMetrics
 from hearth.runtime.plan import TaskPlan
@@ -150,12 +151,12 @@ def _own(name: str, doc: str, kind: SensorKind = SensorKind.TOTAL) -> Sensor:
 
 OF_RUNS = SensorTable(
     [
-        _own("task-restarts-total", "Runs of the task after its first."),
         _own("task-repeated-records-total", "Records that the present run sent or put again."),
         _own("task-dead-letters-total", "Dead letters of the present run that the broker has."),
     ],
-    [lambda each: max(0, each.runs - 1), _count("retried"), _count("dead_lettered")],
+    [_count("retried"), _count("dead_lettered")],
 )
+_RESTARTS = _own("task-restarts-total", "Runs of the task after its first, since its configuration.")
 _STEP_SECONDS = _own("step-seconds-total", "Seconds that the present run spent in a step.")
 _STEP_RECORDS = _own("step-records-total", "Records that went through a step in the present run.")
 _STEPS_OF = {
@@ -191,16 +192,15 @@ def _client_of(plan: TaskPlan) -> Tags:
     if plan.sink is not None:
         name = plan.named("consumer", plan.sink.consumer)["client.id"]
     else:
-        assert plan.source is not None, "a plan is for a source or for a sink"
-        name = plan.named("producer", plan.source.producer)["client.id"]
+        name = plan.named("producer", {} if plan.source is None else plan.source.producer)["client.id"]
     return Tags.of(client_id=name)
 
 
 class MeasuredTask:
     """A task whose values are read: its metrics with the tables and texts that fit its plan."""
 
-    def __init__(self, plan: TaskPlan, metrics: TaskMetrics) -> None:
-        self.metrics = metrics
+    def __init__(self, plan: TaskPlan, metrics: TaskMetrics, history: RunHistory | None = None) -> None:
+        self.metrics, self._history = metrics, history or RunHistory()
         self._tags = Tags.of(connector=plan.connector, task=plan.task)
         tables = [OF_ALL, OF_ERRORS, OF_SINKS if plan.sink else OF_SOURCES]
         if plan.source is not None and plan.source.transaction is not None:
@@ -226,6 +226,7 @@ class MeasuredTask:
     def _measure_own(self) -> Iterator[Measurement]:
         """Yield what Kafka Connect does not measure."""
         yield from OF_RUNS.measure(self.metrics, self._tags)
+        yield _RESTARTS, self._tags, self._history.restarts
         for tags, seconds, records in self._step_tags:
             yield _STEP_SECONDS, tags, self.metrics.count(seconds)
             yield _STEP_RECORDS, tags, self.metrics.count(records)

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from hearth.metric.client_sensor import WorkerClient
+from hearth.metric.run_history import RunHistories
 from hearth.metric.sample_window import SampleWindows, WindowedStat
 from hearth.metric.task_metric import TaskMetrics
 
@@ -103,6 +104,7 @@ class WorkerMetrics:
         self.connector_starts = StartCounts(self.windows)
         self.task_starts = StartCounts(self.windows)
         self.leader_changes = LeaderChanges(self.windows)
+        self.histories = RunHistories()
         self.leader: Callable[[], str | None] | None = None
         """Returns the URL of the cluster's leader, without waiting; None where there is no cluster."""
         self.clients: dict[str, WorkerClient] = {}

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from hearth.foundation.process_usage import process_usage
-from hearth.metric.sensor import NO_TAGS, PROCESS, Measurement, Sensor, SensorKind, Tags, measured
+from hearth.metric.sensor import NO_TAGS, OWN, PROCESS, Measurement, Sensor, SensorKind, Tags, measured
 from hearth.metric.worker_metric import LeaderChanges, StartCounts, WorkerMetrics
 
 WORKER, REBALANCE, COORDINATOR = (
@@ -69,6 +69,10 @@ _PROCESS = (
     Sensor("process", "max-fds", "Most files that the worker's process may open.", domain=PROCESS),
     Sensor("process", "start-time-seconds", "When the worker was started, in s since 1970.", domain=PROCESS),
 )
+_LAG = (
+    Sensor("", "sink-lag-records", "Records between the committed offset and the end.", domain=OWN),
+    Sensor("", "sink-lag-seconds", "For how long the oldest uncommitted record is known, 0: none.", domain=OWN),
+)
 PROTOCOL = "hearth"
 
 
@@ -125,6 +129,11 @@ def of_assignment(client: str, connectors: int, tasks: int) -> Iterator[Measurem
 def of_app(client: str, version: Mapping[str, str], started: float) -> Iterator[Measurement]:
     """Yield the version, and since when the worker runs (seconds since the epoch)."""
     yield from measured(_APP, Tags.of(client_id=client), (version["version"], version["commit"], int(started * 1000)))
+
+
+def of_partition(connector: str, topic: str, partition: int, records: float, seconds: float) -> Iterator[Measurement]:
+    """Yield how far a sink is behind in a partition, which Kafka Connect leaves to its consumers."""
+    return measured(_LAG, Tags.of(connector=connector, topic=topic, partition=partition), (records, seconds))
 
 
 def of_process() -> Iterator[Measurement]:

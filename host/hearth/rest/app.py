@@ -46,7 +46,9 @@ from hearth.rest.entity import (
     CONNECTOR_STATE_INFO,
     CONNECTORS,
     CREATE_REQUEST,
+    EXPLANATION,
     GIVEN_CONFIG,
+    HEARTH_CONNECTOR,
     LOGGER_LEVEL,
     LOGGER_LEVELS,
     MESSAGE,
@@ -64,6 +66,7 @@ from hearth.rest.entity import (
     WORKER_STATUS,
 )
 from hearth.rest.event_resource import EVENTS, EventsResource
+from hearth.rest.hearth_resource import HearthResource
 from hearth.rest.logger_resource import SCOPE, LoggersResource
 from hearth.rest.metrics_resource import NAMES as METRIC_NAMES
 from hearth.rest.metrics_resource import MetricsResource
@@ -149,6 +152,7 @@ def new_app(
     endpoints += [
         *by_name(endpoints),
         *_owners(OwnersResource(herder, answer_timeout)),
+        *_hearth(HearthResource(herder.reporter)),
         *_plugins(ConnectorPluginsResource(herder, directory, answer_timeout)),
         *_bundles(BundlesResource(worker, directory)),
         *_worker_configurations(WorkerConfigurationsResource(herder)),
@@ -353,6 +357,22 @@ def _owners(resource: OwnersResource) -> list[Endpoint]:
         Endpoint("GET", "/hearth/owners", resource.list, "listOwners", shown, by=Responder.ANY_IN_STEP),
         Endpoint("PUT", f"{PREFIX}/owner", resource.set, "setOwner", done, (NAME,), OWNER, by=Responder.LEADER),
     ]
+def _hearth(resource: HearthResource) -> Iterator[Endpoint]:
+    """Return the endpoints of what Kafka Connect's status lacks, each also for a connector of any name."""
+    rows = [
+        ("report", "", resource.connector, "getHearthConnector", HEARTH_CONNECTOR),
+        ("explain", "/explain", resource.explain, "explainConnector", EXPLANATION),
+    ]
+    named = [
+        Endpoint("GET", f"{PREFIX}/{name}", answer, f"{operation}ByName", {200: entity}, (NAME,))
+        for name, _, answer, operation, entity in rows
+    ]  # before the others, in whose paths any of these words could be a connector
+    others = [
+        Endpoint("GET", f"{PREFIX}/{{connector}}{path}", answer, operation, {200: entity})
+        for _, path, answer, operation, entity in rows
+    ]
+    endpoints = [*named, *others]
+    return _by(Responder.LEADER, endpoints)
 
 
 def _plugins(resource: ConnectorPluginsResource) -> list[Endpoint]:

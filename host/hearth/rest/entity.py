@@ -174,3 +174,59 @@ WORKER_CONFIGURATION_REQUEST = _object(
     {"name": STRING, "description": TEXT_OR_NULL, "config": GIVEN_CONFIG},
     ("description",),
 )
+
+NUMBER: Schema = {"type": "number"}
+NUMBER_OR_NULL: Schema = {"type": "number", "nullable": True}
+NUMBERS: Schema = {"type": "object", "additionalProperties": NUMBER}
+PAST_RUN = _object("PastRun", {"at": STRING, "how": STRING, "words": STRING})
+FAILURES = _object("FailedRecords", {"phase": STRING, "error": STRING, "records": NUMBER})
+HEARTH_TASK = _object(
+    "HearthTask",
+    {
+        "id": INTEGER,
+        "state": STRING,
+        "trace": TEXT_OR_NULL,
+        "since": STRING,
+        "restarts": INTEGER,
+        "ends": _list(PAST_RUN),
+        "last": Entity({"type": "object", "additionalProperties": TEXT_OR_NULL}),
+        "counts": NUMBERS,
+        "rates": NUMBERS,
+        "put_seconds": Entity({"type": "object", "additionalProperties": NUMBER_OR_NULL}),
+        "failures": _list(FAILURES),
+    },
+    ("since", "restarts", "ends", "last", "counts", "rates", "put_seconds", "failures"),
+)
+LONG_OR_NULL: Schema = {"type": "integer", "format": "int64", "nullable": True}
+PARTITION_LAG = _object(
+    "PartitionLag",
+    {
+        "topic": STRING,
+        "partition": INTEGER,
+        "committed": LONG_OR_NULL,
+        "end": LONG_OR_NULL,
+        "records": LONG_OR_NULL,
+        "seconds": NUMBER_OR_NULL,
+    },
+)
+LAG = _object("Lag", {"records": LONG_OR_NULL, "seconds": NUMBER_OR_NULL, "partitions": _list(PARTITION_LAG)})
+HEARTH_CONNECTOR = _object(
+    "HearthConnector",
+    {
+        "name": STRING,
+        "type": STRING,
+        "state": STRING,
+        "trace": TEXT_OR_NULL,
+        "target": STRING,
+        "revision": LONG_OR_NULL,
+        "running": BOOLEAN,
+        "tasks": _list(HEARTH_TASK),
+        "lag": LAG,
+    },
+)
+FINDING = _object(
+    "Finding",
+    {"condition": STRING, "evidence": STRING, "cause": STRING, "remedy": STRING, "task": INTEGER},
+    ("task",),
+)
+EXPLANATION = _object("Explanation", {"name": STRING, "condition": STRING, "findings": _list(FINDING)})

@@ -44,7 +44,8 @@ def by_name(endpoints: Iterable[Endpoint]) -> list[Endpoint]:
 
 def served(route: Route) -> Route:
     """Return a route that takes the name from the query on one of these paths."""
-    return Route(route.path, _NamedPath(route.app)) if route.path.startswith(PREFIX) else route
+    is_named = route.path.startswith(PREFIX) and not route.path.startswith(f"{PREFIX}/{{")
+    return Route(route.path, _NamedPath(route.app)) if is_named else route
 
 
 def location(request: Request, name: str) -> str:

@@ -82,6 +82,11 @@ class PluginPlan:
         """Return the task's name in Kafka Connect's form: ``connector-0``."""
         return f"{self.connector}-{self.task}"
 
+    @property
+    def code(self) -> list[tuple[str, str, str | None]]:
+        """Return the code that the task runs: for each plugin its role, reference and environment."""
+        return [(spec.role, spec.reference, spec.environment) for spec in self.plugins]
+
     def plugin(self, role: str) -> PluginSpec:
         """Return the plugin of a role."""
         return next(plugin for plugin in self.plugins if plugin.role == role)

@@ -27,6 +27,7 @@ BY_NAME = {
 OWN = {
     "listOwners",
     "setOwner",
+    "explainConnector", "explainConnectorByName", "getHearthConnector", "getHearthConnectorByName",
     "createWorkerConfiguration", "deleteWorkerConfiguration", "getWorkerConfiguration", "listWorkerConfigurations",
     "installBundle", "listBundles", "liveness", "metrics", "removeBundle", "rollBackBundle",
     *(f"{each}ByName" for each in BY_NAME),

@@ -1,0 +1,120 @@
+"""Reports what this host knows of a connector beyond Kafka Connect's status: `GET /hearth/connectors/NAME`."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from datetime import datetime, timezone
+from typing import Any
+
+from hearth.herder.leader_services import LeaderServices
+from hearth.herder.metric_collector import MetricCollector
+from hearth.herder.reconciler import Reconciler
+from hearth.herder.sink_lag import PartitionLag
+from hearth.herder.supervisor import Supervisor
+from hearth.herder.task import SupervisedTask
+from hearth.storage import ConfiguredConnector, NotLeading, State
+from hearth_api import NotFoundError
+
+COUNTS = (
+    "polled", "read", "sent", "acknowledged", "put", "accepted", "failed", "skipped", "dead_lettered", "retried",
+    "commits", "commits_failed", "partitions", "active",
+)  # fmt: skip
+"""The counts that a report shows of each task's present run (`TaskCounts`)."""
+RATES = ("polled", "read", "acknowledged", "accepted", "commits")
+
+
+class ConnectorReporter:
+    """Makes reports of the connectors that this host runs; asks no task and no broker, so it does not wait."""
+
+    def __init__(self, services: LeaderServices, reconciler: Reconciler, collector: MetricCollector) -> None:
+        self._services, self._reconciler, self._collector = services, reconciler, collector
+
+    def report(self, name: str) -> dict[str, Any]:
+        """Return a HearthConnector; raises NotFoundError, or NotLeading where another host knows more."""
+        entry = self._services.configs.snapshot().find(name)
+        if entry is None:
+            raise NotFoundError(f"Connector {name} not found", code="connector.unknown")
+        if not self._reconciler.leads:
+            raise NotLeading("this host does not lead")
+        status = self._services.board.store.connector(name)
+        supervisor = self._reconciler.supervisor(name)
+        lag = [] if supervisor is None else self._collector.lag(supervisor)
+        return {
+            "name": name,
+            "type": self._services.directory.connector_type(entry.config),
+            "state": str(State.UNASSIGNED if status is None else status.state),
+            "trace": None if status is None else status.trace,
+            "target": str(entry.target.value),
+            "revision": entry.revision,
+            "running": supervisor is not None and supervisor.runs(entry),
+            "tasks": [] if supervisor is None else self._tasks(supervisor, entry),
+            "lag": _lag(lag),
+        }
+
+    def config(self, name: str) -> Mapping[str, str | None]:
+        """Return the stored configuration of a connector, empty if it was deleted."""
+        entry = self._services.configs.snapshot().find(name)
+        return {} if entry is None else entry.config
+
+    def _tasks(self, supervisor: Supervisor, entry: ConfiguredConnector) -> list[dict[str, Any]]:
+        statuses = {each.task: each for each in self._services.board.store.tasks(supervisor.name)}
+        known = {task.number: task for task in supervisor.tasks}
+        found = []
+        for number in range(len(entry.tasks)):
+            status, task = statuses.get(number), known.get(number)
+            found.append(
+                {
+                    "id": number,
+                    "state": str(State.UNASSIGNED if status is None else status.state),
+                    "trace": None if status is None else status.trace,
+                    **(_task(task) if task is not None else {}),
+                }
+            )
+        return found
+
+
+def _task(task: SupervisedTask) -> dict[str, Any]:
+    metrics, history = task.measured.metrics, task.history
+    return {
+        "since": moment(history.since),
+        "restarts": history.restarts,
+        "ends": [{"at": moment(each.at), "how": each.how, "words": each.words} for each in history.ends],
+        "last": {phase: moment(at) for phase, at in metrics.times()},
+        "counts": {name: metrics.count(name) for name in COUNTS},
+        "rates": {name: round(metrics.rate(name), 3) for name in RATES},
+        "put_seconds": {"average": _number(metrics.average("put")), "longest": _number(metrics.most("put"))},
+        "failures": [
+            {"phase": phase, "error": error, "records": count} for (phase, error), count in metrics.failures().items()
+        ],
+    }
+
+
+def _lag(partitions: Sequence[PartitionLag]) -> Mapping[str, Any]:
+    known = [each for each in partitions if each.end is not None]
+    return {
+        "records": sum(int(each.records) for each in known) if known else None,
+        "seconds": max((round(each.seconds, 1) for each in known), default=None),
+        "partitions": [
+            {
+                "topic": each.topic,
+                "partition": each.partition,
+                "committed": each.committed,
+                "end": each.end,
+                "records": None if each.end is None else int(each.records),
+                "seconds": _number(each.seconds),
+            }
+            for each in partitions
+        ],
+    }
+
+
+def moment(seconds: float) -> str | None:
+    """Return a time since the epoch as ISO 8601 in UTC, None for NaN."""
+    if math.isnan(seconds):
+        return None
+    return datetime.fromtimestamp(seconds, timezone.utc).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def _number(value: float) -> float | None:
+    return round(value, 6) if math.isfinite(value) else None

@@ -1,0 +1,32 @@
+"""Endpoints below `/hearth`: what a host knows of a connector beyond Kafka Connect's status."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from hearth.herder.connector_report import ConnectorReporter
+from hearth.herder.explanation import explained
+from hearth.rest.answer import JsonAnswer
+
+
+class HearthResource:
+    """One method for each route; reports are made on another thread."""
+
+    def __init__(self, reporter: ConnectorReporter, clock: Callable[[], float] = time.time) -> None:
+        self._reporter, self._clock = reporter, clock
+
+    async def connector(self, request: Request) -> Response:
+        """Show the revision, runs, counts, rates and lag of a connector."""
+        name = str(request.path_params["connector"])
+        return JsonAnswer(await asyncio.to_thread(self._reporter.report, name))
+
+    async def explain(self, request: Request) -> Response:
+        """Explain what a connector does or waits for, with evidence, cause and remedy."""
+        name = str(request.path_params["connector"])
+        report = await asyncio.to_thread(self._reporter.report, name)
+        return JsonAnswer(explained(report, self._reporter.config(name), self._clock()))
