@@ -236,6 +236,11 @@ def test_what_kafka_connect_lacks_is_measured(worker: MeasuredWorker) -> None:
         last = scrape.value(f'hearth_task_last_success_timestamp_seconds{{connector="sink",phase="{phase}"}}')
         assert time.time() - 120 < last <= time.time()
     assert scrape.value('hearth_task_restarts_total{connector="sink"}') == 0
+    conditions = {
+        each.labels["connector"]: each.labels["condition"] for each in scrape.find("hearth_connector_condition")
+    }
+    assert (conditions["failing"], conditions["raising"]) == ("task failed", "connector failed")
+    assert len(conditions) == 6
 
 
 def _lag(worker: MeasuredWorker, connector: str, unit: str) -> float:

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+import time
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from datetime import datetime, timezone
 from typing import Any
 
+from hearth.herder.explanation import explained
 from hearth.herder.leader_services import LeaderServices
 from hearth.herder.metric_collector import MetricCollector
 from hearth.herder.reconciler import Reconciler
 from hearth.herder.sink_lag import PartitionLag
 from hearth.herder.supervisor import Supervisor
 from hearth.herder.task import SupervisedTask
+from hearth.metric.sensor import OWN, Measurement, Sensor, Tags
 from hearth.storage import ConfiguredConnector, NotLeading, State
 from hearth_api import NotFoundError
 
@@ -24,11 +28,42 @@ COUNTS = (
 RATES = ("polled", "read", "acknowledged", "accepted", "commits")
 
 
+MOST_EXPLAINED = 100
+"""How many connectors a scrape of metrics explains anew, those first that were explained longest ago."""
+_CONDITION = Sensor("", "connector-condition", "What a connector does or waits for: 1 for its condition.", domain=OWN)
+
+
 class ConnectorReporter:
     """Makes reports of the connectors that this host runs; asks no task and no broker, so it does not wait."""
 
-    def __init__(self, services: LeaderServices, reconciler: Reconciler, collector: MetricCollector) -> None:
+    def __init__(
+        self,
+        services: LeaderServices,
+        reconciler: Reconciler,
+        collector: MetricCollector,
+        clock: Callable[[], float] = time.time,
+    ) -> None:
         self._services, self._reconciler, self._collector = services, reconciler, collector
+        self._clock = clock
+        self._conditions: dict[str, str] = {}
+        """The last known condition of each connector, from the oldest to the newest."""
+
+    def explain(self, name: str) -> dict[str, Any]:
+        """Return an Explanation; raises what ``report`` raises."""
+        report = self.report(name)
+        entry = self._services.configs.snapshot().find(name)
+        return explained(report, {} if entry is None else entry.config, self._clock())
+
+    def conditions(self) -> list[Measurement]:
+        """Return the conditions of all connectors that this host runs; called by one thread at a time."""
+        names = {each.name for each in self._reconciler.supervisors()}
+        known = {name: condition for name, condition in self._conditions.items() if name in names}
+        for name in [*sorted(names - known.keys()), *known][:MOST_EXPLAINED]:
+            known.pop(name, None)
+            with suppress(NotFoundError, NotLeading):
+                known[name] = self.explain(name)["condition"]
+        self._conditions = known
+        return [(_CONDITION, Tags.of(connector=name, condition=each), 1) for name, each in sorted(known.items())]
 
     def report(self, name: str) -> dict[str, Any]:
         """Return a HearthConnector; raises NotFoundError, or NotLeading where another host knows more."""
@@ -51,11 +86,6 @@ class ConnectorReporter:
             "tasks": [] if supervisor is None else self._tasks(supervisor, entry),
             "lag": _lag(lag),
         }
-
-    def config(self, name: str) -> Mapping[str, str | None]:
-        """Return the stored configuration of a connector, empty if it was deleted."""
-        entry = self._services.configs.snapshot().find(name)
-        return {} if entry is None else entry.config
 
     def _tasks(self, supervisor: Supervisor, entry: ConfiguredConnector) -> list[dict[str, Any]]:
         statuses = {each.task: each for each in self._services.board.store.tasks(supervisor.name)}

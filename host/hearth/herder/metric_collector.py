@@ -48,11 +48,10 @@ class MetricCollector:
         self._lag = lag or SinkLag(connected)
         self._accesses: dict[str, tuple[Resolved | None, Access]] = {}
 
-    def collect(self, version: Mapping[str, str]) -> list[Measurement]:
-        """Return all values; ``version`` has the version and commit of Kafka Connect's interface."""
+    def collect(self, version: Mapping[str, str]) -> Iterator[Measurement]:
+        """Yield all values; ``version`` has the version and commit of Kafka Connect's interface."""
         services, board = self._services, self._services.board
         entries = services.configs.snapshot()
-        found: list[Measurement] = []
         supervisors = self._reconciler.supervisors()
         tasks = 0
         for supervisor in supervisors:
@@ -60,18 +59,17 @@ class MetricCollector:
             if entry is not None:
                 states = {each.task: each.state for each in board.store.tasks(supervisor.name)}
                 tasks += len(states)
-                found += self._connector(supervisor, entry, states)
-        found += self._lags(supervisors)
+                yield from self._connector(supervisor, entry, states)
+        yield from self._lags(supervisors)
         client = f"connect-{board.worker_id}"
-        found += worker_sensor.of_worker(services.metrics, len(supervisors), tasks)
-        found += worker_sensor.of_app(client, version, STARTED)
+        yield from worker_sensor.of_worker(services.metrics, len(supervisors), tasks)
+        yield from worker_sensor.of_app(client, version, STARTED)
         if (leader := services.metrics.leader) is not None:
-            found += worker_sensor.of_leader(services.metrics.leader_changes, leader() or "unknown")
-            found += worker_sensor.of_assignment(client, len(supervisors), tasks)
+            yield from worker_sensor.of_leader(services.metrics.leader_changes, leader() or "unknown")
+            yield from worker_sensor.of_assignment(client, len(supervisors), tasks)
         for domain, used in services.metrics.clients.items():
-            found += used.measure(domain, client)
-        found += worker_sensor.of_process()
-        return found
+            yield from used.measure(domain, client)
+        yield from worker_sensor.of_process()
 
     def lag(self, supervisor: Supervisor) -> list[PartitionLag]:
         """Return the lag of a connector's partitions, empty for a source; asks for their ends if it was not lately."""

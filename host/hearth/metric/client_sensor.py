@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import asdict
+from itertools import chain
 
 from hearth.kafka.client_statistics import ClientStatistics
-from hearth.metric.sensor import ADMIN, CONNECT, CONSUMER, PRODUCER, Measurement, Sensor, SensorKind, Tags
+from hearth.metric.sensor import ADMIN, CONNECT, CONSUMER, PRODUCER, Measurement, Sensor, SensorKind, Tags, measured
 from hearth.metric.task_metric import TaskMetrics
 
 _GROUPS = {
@@ -24,39 +25,39 @@ _COUNTS = (
 )
 
 
-_ALL_NODES = Tags.of(node_id="all")
+class ClientTags:
+    """The tags of a client, and those of all of its brokers together."""
+
+    def __init__(self, client: str) -> None:
+        self.own = Tags.of(client_id=client)
+        self.nodes = self.own.plus(node_id="all")
 
 
 class ClientSensors:
     """The sensors of one kind of client."""
 
     def __init__(self, domain: str) -> None:
-        group = _GROUPS[domain]
-        self._connections = Sensor(group, "connection-count", "Connections to brokers.", domain=domain)
-        self._totals = [
-            (count, Sensor(group, f"{name}-total", f"{doc} by the client.", SensorKind.TOTAL, domain))
-            for count, name, doc in _COUNTS
-        ]
-        self._rates = [
-            (count, Sensor(group, f"{name}-rate", f"{doc} by the client per second.", domain=domain))
-            for count, name, doc in _COUNTS
+        group, total = _GROUPS[domain], SensorKind.TOTAL
+        self._values = [
+            Sensor(group, "connection-count", "Connections to brokers.", domain=domain),
+            *(Sensor(group, f"{name}-total", f"{doc} by the client.", total, domain) for _, name, doc in _COUNTS),
+            *(
+                Sensor(group, f"{name}-rate", f"{doc} by the client per second.", domain=domain)
+                for _, name, doc in _COUNTS
+            ),
         ]
         node = group.replace("-metrics", "-node-metrics")
         self._of_nodes = [
-            (count, Sensor(node, f"{name}-total", f"{doc} by the client, of all brokers.", SensorKind.TOTAL, domain))
-            for count, name, doc in _COUNTS[:2]
+            Sensor(node, f"{name}-total", f"{doc} by the client, of all brokers.", total, domain)
+            for _, name, doc in _COUNTS[:2]
         ]
 
-    def measure(self, metrics: TaskMetrics, tags: Tags) -> Iterator[Measurement]:
-        """Yield what a client has done, as far as librdkafka has told; brokers are not told apart."""
-        yield self._connections, tags, metrics.count("connections")
-        for count, sensor in self._totals:
-            yield sensor, tags, metrics.count(count)
-        for count, sensor in self._rates:
-            yield sensor, tags, metrics.rate(count)
-        nodes = Tags(tags.pairs + _ALL_NODES.pairs)
-        for count, sensor in self._of_nodes:
-            yield sensor, nodes, metrics.count(count)
+    def measure(self, metrics: TaskMetrics, tags: ClientTags) -> Iterable[Measurement]:
+        """Return what a client has done, as far as librdkafka has told; brokers are not told apart."""
+        counts = [metrics.count(name) for name, _, _ in _COUNTS]
+        rates = [metrics.rate(name) for name, _, _ in _COUNTS]
+        values = [metrics.count("connections"), *counts, *rates]
+        return chain(measured(self._values, tags.own, values), measured(self._of_nodes, tags.nodes, counts))
 
 
 SENSORS = {domain: ClientSensors(domain) for domain in _GROUPS}
@@ -85,9 +86,9 @@ class WorkerClient:
     def measure(self, domain: str, client: str) -> Iterator[Measurement]:
         """Yield what the client has done; its log-ins too if it counts as the worker's own (`kafka.connect`)."""
         metrics = self._metrics
-        tags = Tags.of(client_id=client)
-        yield from SENSORS[domain].measure(metrics, tags)
+        yield from SENSORS[domain].measure(metrics, ClientTags(client))
         if domain == CONNECT:
+            tags = Tags.of(client_id=client)
             yield _IO_RATIO, tags, math.nan
             yield _IO_RATE, tags, metrics.rate("requests") + metrics.rate("responses")
             yield _FAILED, tags, self.refused

@@ -3,49 +3,51 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 
 from hearth.metric.metric_name import MetricName, escaped, names_of
-from hearth.metric.sensor import Measurement, Sensor
+from hearth.metric.sensor import Measurement, Sensor, Tags
 
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 
 
 @dataclass
 class _Family:
-    """All values of one name, with the kind and the meaning of the sensor that came first."""
+    """All lines of one name, with the kind and the meaning of the sensor that came first."""
 
     kind: str
     doc: str
-    lines: dict[str, str] = field(default_factory=dict)
-    """Values by their labels, so that none is written twice."""
+    lines: list[str] = field(default_factory=list)
 
 
 def exposition(measurements: Iterable[Measurement], profiles: Sequence[str]) -> str:
-    """Return values under the names of some profiles."""
+    """Return values under the names of some profiles.
+
+    A value that has one name in two profiles is written once.
+    """
     families: dict[str, _Family] = {}
-    known: dict[Sensor, list[tuple[MetricName, _Family]]] = {}
-    labelled: dict[tuple[int, int], str] = {}
-    kept: list[object] = []
+    known: dict[Sensor, list[tuple[MetricName, list[str], dict[Tags, str]]]] = {}
+    labelled: dict[Callable[[str], str], dict[Tags, str]] = {}
     for sensor, tags, value in measurements:
-        names = known.get(sensor)
-        if names is None:
+        if (names := known.get(sensor)) is None:
             names = known[sensor] = [
-                (each, families.setdefault(each.name, _Family(each.kind, sensor.doc)))
+                (
+                    each,
+                    families.setdefault(each.name, _Family(each.kind, sensor.doc)).lines,
+                    {} if each.extra else labelled.setdefault(each.labels, {}),
+                )
                 for each in names_of(sensor, profiles)
             ]
-        for name, family in names:
-            key = id(tags), id(name.labels) if tags.pairs else id(name)
-            labels = labelled.get(key)
-            if labels is None:
-                labels = labelled[key] = name.labelled(tags)
-                kept.append(tags)  # its id stands for it
-            text = value if isinstance(value, str) else number(value)
+        text = value if isinstance(value, str) else number(value)
+        for name, lines, texts in names:
+            if (labels := texts.get(tags)) is None:
+                labels = texts[tags] = name.labelled(tags)
             if name.text_label:
-                labels = f'{labels}{"," if labels else ""}{name.text_label}="{escaped(text)}"'
-                text = "1"
-            family.lines[labels] = text
+                comma = "," if labels else ""
+                lines.append(f'{name.name}{{{labels}{comma}{name.text_label}="{escaped(text)}"}} 1')
+            else:
+                lines.append(f"{name.name}{{{labels}}} {text}" if labels else f"{name.name} {text}")
     return "".join(_text(name, family) for name, family in families.items() if family.lines)
 
 
@@ -60,5 +62,4 @@ def number(value: float) -> str:
 
 def _text(name: str, family: _Family) -> str:
     doc = family.doc.replace("\\", "\\\\").replace("\n", "\\n")
-    lines = [f"{name}{{{labels}}} {value}" if labels else f"{name} {value}" for labels, value in family.lines.items()]
-    return "\n".join((f"# HELP {name} {doc}", f"# TYPE {name} {family.kind}", *lines, ""))
+    return "\n".join((f"# HELP {name} {doc}", f"# TYPE {name} {family.kind}", *dict.fromkeys(family.lines), ""))

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import Enum
+from itertools import repeat
 from typing import TypeVar
 
 T = TypeVar("T")
@@ -57,6 +58,6 @@ Measurement = tuple[Sensor, Tags, "float | str"]
 """A value of a sensor; a text only of one of that kind."""
 
 
-def measured(sensors: Iterable[Sensor], tags: Tags, values: Iterable[float | str]) -> Iterator[Measurement]:
-    """Yield the values of sensors, in their order."""
-    return ((sensor, tags, value) for sensor, value in zip(sensors, values))
+def measured(sensors: Iterable[Sensor], tags: Tags, values: Iterable[float | str]) -> Iterable[Measurement]:
+    """Return the values of sensors, in their order."""
+    return zip(sensors, repeat(tags), values)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from hearth.metric.client_sensor import SENSORS
+from hearth.metric.client_sensor import SENSORS, ClientTags
 from hearth.metric.run_history import RunHistory
 from hearth.metric.sensor import CONSUMER, OWN, PRODUCER, Measurement, Sensor, SensorKind, Tags, measured
 from hearth.metric.task_metric import PAUSED, RUNNING, TaskMetrics
@@ -47,9 +47,9 @@ class SensorTable:
         """Return the table of rows: name, kind, read and meaning."""
         return cls([Sensor(group, name, doc, kind) for name, kind, _, doc in rows], [read for _, _, read, _ in rows])
 
-    def measure(self, metrics: TaskMetrics, tags: Tags) -> Iterator[Measurement]:
-        """Yield the values of a task."""
-        return measured(self.sensors, tags, (read(metrics) for read in self.reads))
+    def measure(self, metrics: TaskMetrics, tags: Tags) -> Iterable[Measurement]:
+        """Return the values of a task."""
+        return measured(self.sensors, tags, [read(metrics) for read in self.reads])
 
 
 MS = 1000.0
@@ -187,13 +187,13 @@ _STEPS = {
 }
 
 
-def _client_of(plan: TaskPlan) -> Tags:
+def _client_of(plan: TaskPlan) -> ClientTags:
     """Return the tags of the task's consumer or producer."""
     if plan.sink is not None:
         name = plan.named("consumer", plan.sink.consumer)["client.id"]
     else:
         name = plan.named("producer", {} if plan.source is None else plan.source.producer)["client.id"]
-    return Tags.of(client_id=name)
+    return ClientTags(name)
 
 
 class MeasuredTask:
@@ -213,15 +213,15 @@ class MeasuredTask:
         self._client = SENSORS[CONSUMER if plan.sink else PRODUCER], _client_of(plan)
         self._texts = [*self._described(plan), *self._steps(plan.plugins)]
 
-    def measure(self, state: str) -> Iterator[Measurement]:
-        """Yield all values of the task, which is in this state."""
-        yield STATUS, self._tags, state.lower()
+    def measure(self, state: str) -> list[Measurement]:
+        """Return all values of the task, which is in this state."""
+        found: list[Measurement] = [(STATUS, self._tags, state.lower()), *self._texts]
         for table in self._tables:
-            yield from table.measure(self.metrics, self._tags)
-        yield from self._measure_own()
+            found += table.measure(self.metrics, self._tags)
+        found += self._measure_own()
         sensors, client = self._client
-        yield from sensors.measure(self.metrics, client)
-        yield from self._texts
+        found += sensors.measure(self.metrics, client)
+        return found
 
     def _measure_own(self) -> Iterator[Measurement]:
         """Yield what Kafka Connect does not measure."""

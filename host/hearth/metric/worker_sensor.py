@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from hearth.foundation.process_usage import process_usage
@@ -131,13 +131,13 @@ def of_app(client: str, version: Mapping[str, str], started: float) -> Iterator[
     yield from measured(_APP, Tags.of(client_id=client), (version["version"], version["commit"], int(started * 1000)))
 
 
-def of_partition(connector: str, topic: str, partition: int, records: float, seconds: float) -> Iterator[Measurement]:
-    """Yield how far a sink is behind in a partition, which Kafka Connect leaves to its consumers."""
+def of_partition(connector: str, topic: str, partition: int, records: float, seconds: float) -> Iterable[Measurement]:
+    """Return how far a sink is behind in a partition, which Kafka Connect leaves to its consumers."""
     return measured(_LAG, Tags.of(connector=connector, topic=topic, partition=partition), (records, seconds))
 
 
-def of_process() -> Iterator[Measurement]:
-    """Yield what this process uses, under the names of Prometheus' own client libraries."""
+def of_process() -> Iterable[Measurement]:
+    """Return what this process uses, under the names of Prometheus' own client libraries."""
     used = process_usage()
     values = (used.cpu_seconds, used.resident_bytes, used.open_files, used.most_files, used.started)
     return measured(_PROCESS, NO_TAGS, values)

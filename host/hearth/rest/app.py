@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field, replace
 from functools import partial
+from itertools import chain
 from typing import TYPE_CHECKING
 
 from starlette.applications import Starlette
@@ -20,6 +21,7 @@ from hearth.herder.health_check import HealthCheck
 from hearth.herder.herder import Herder
 from hearth.herder.plugin.directory import PluginDirectory
 from hearth.herder.queue import then
+from hearth.metric.sensor import Measurement
 from hearth.rest.answer import (
     AnswerTimeout,
     JsonAnswer,
@@ -282,7 +284,11 @@ def _general(info: ServerInfo, health: Health, check: HealthCheck, liveness: Hea
 def _metrics(worker: WorkerConfig, herder: Herder, info: ServerInfo) -> Endpoint:
     """Return the endpoint of metrics; it has a single format, whatever a scraper accepts."""
     version = {"version": info.version, "commit": info.commit}
-    resource = MetricsResource(lambda: herder.metrics.collect(version), worker.metrics_names)
+
+    def collect() -> Iterator[Measurement]:
+        return chain(herder.metrics.collect(version), herder.reporter.conditions())
+
+    resource = MetricsResource(collect, worker.metrics_names)
     return Endpoint(
         "GET", "/metrics", resource.show, "metrics", {200: None}, (METRIC_NAMES,), takes_json=False, makes=None
     )

@@ -3,22 +3,19 @@
 from __future__ import annotations
 
 import asyncio
-import time
-from collections.abc import Callable
 
 from starlette.requests import Request
 from starlette.responses import Response
 
 from hearth.herder.connector_report import ConnectorReporter
-from hearth.herder.explanation import explained
 from hearth.rest.answer import JsonAnswer
 
 
 class HearthResource:
     """One method for each route; reports are made on another thread."""
 
-    def __init__(self, reporter: ConnectorReporter, clock: Callable[[], float] = time.time) -> None:
-        self._reporter, self._clock = reporter, clock
+    def __init__(self, reporter: ConnectorReporter) -> None:
+        self._reporter = reporter
 
     async def connector(self, request: Request) -> Response:
         """Show the revision, runs, counts, rates and lag of a connector."""
@@ -28,5 +25,4 @@ class HearthResource:
     async def explain(self, request: Request) -> Response:
         """Explain what a connector does or waits for, with evidence, cause and remedy."""
         name = str(request.path_params["connector"])
-        report = await asyncio.to_thread(self._reporter.report, name)
-        return JsonAnswer(explained(report, self._reporter.config(name), self._clock()))
+        return JsonAnswer(await asyncio.to_thread(self._reporter.explain, name))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from starlette.requests import Request
 from starlette.responses import Response
@@ -30,7 +30,7 @@ class MetricsResource:
 
     def __init__(
         self,
-        collect: Callable[[], Sequence[Measurement]],
+        collect: Callable[[], Iterable[Measurement]],
         profiles: Sequence[str] = (DEFAULT_PROFILE,),
         clock: Callable[[], float] = time.monotonic,
     ) -> None:

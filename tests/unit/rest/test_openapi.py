@@ -115,8 +115,8 @@ def test_answers_match_the_document(client: Client) -> None:
     asked = {
         name: client.call(method, addressed(path), bodies.get(name))
         for name, (method, path, _) in found.items()
-        if method == "GET" or name in bodies
-    }
+        if (method == "GET" and name != "metrics") or name in bodies
+    }  # the metrics are no JSON
     for query in ("?expand=info&expand=status", "?expand=info"):
         asked[f"listConnectors{query}"] = client.call("GET", f"/connectors{query}")
     asked["listConnectorPlugins?"] = client.call("GET", "/connector-plugins?connectorsOnly=false")
