@@ -31,6 +31,8 @@ COMMANDS = {
     "export": ("export_command:export", "Write configurations of a cluster as files."),
     "offsets": ("offsets_command:offsets", "Show and change offsets of connectors."),
     "hosts": ("hosts_command:hosts", "Show the workers of a cluster."),
+    "consume": ("records_command:consume", "Print the records of a topic through converters."),
+    "produce": ("records_command:produce", "Write records to a topic through converters."),
     "dlq": ("dlq_command:dlq", "Look at dead letters, and send them back."),
     "loggers": ("loggers_command:loggers", "Show and set log levels of a cluster."),
     "top": ("top_command:top", "Show how fast connectors commit."),

@@ -36,11 +36,24 @@ class PluginPlanner:
         specs.add_task(connector, version)
         specs.add_converters()
         specs.add_transforms()
+        return self._of(specs, config, str(connector.type), connector.class_name)
+
+    def plan_steps(self, config: ConnectorConfig, type_: str) -> PluginPlan:
+        """Return a plan of the converters and transformations alone, for records without a task.
+
+        ``type_`` is that of the task that would have them, ``source`` or ``sink``.
+        """
+        specs = _PluginSpecs(self.directory, self.worker, config)
+        specs.add_converters()
+        specs.add_transforms()
+        return self._of(specs, config, type_, "")
+
+    def _of(self, specs: _PluginSpecs, config: ConnectorConfig, type_: str, class_name: str) -> PluginPlan:
         return PluginPlan(
             connector=config.originals[NAME],
             task=0,
-            type=str(connector.type),
-            connector_class=connector.class_name,
+            type=type_,
+            connector_class=class_name,
             plugins=tuple(specs.plugins),
             environments=specs.environments,
             task_config={},

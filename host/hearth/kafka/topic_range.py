@@ -79,8 +79,8 @@ class TopicRange:
     ) -> Iterator[RawRecord]:
         """Yield the records of partitions from these offsets to their end, each partition in order.
 
-        Ends after ``seconds``, or never when it ``follows``. Records of an open transaction, and those behind them,
-        are waited for, but not for long.
+        Ends after ``seconds``, or never when it ``follows``. Records of an open transaction, and those behind, are
+        waited for, but not for long.
         """
         open_since: dict[int, float] = {}
         left = {number for number, begin in begins.items() if follows or begin < self.bounds[number][1]}

@@ -107,12 +107,20 @@ class PlaceOpener:
 
     def open(self, opened: ExitStack) -> tuple[Stage, dict[str | None, Place]]:
         """Return the task's own stage and the places of all environments; the host's own has the key ``None``."""
-        plan = self._plan
-        home = plan.plugin("task").environment
+        home = self._plan.plugin("task").environment
         assert home is not None, "a task runs in a stage process, never in the runtime (invariant 6)"
+        stages, places = self._open_all(opened)
+        return stages[home], places
+
+    def open_places(self, opened: ExitStack) -> dict[str | None, Place]:
+        """Return the places of all environments of a plan that has no task."""
+        return self._open_all(opened)[1]
+
+    def _open_all(self, opened: ExitStack) -> tuple[dict[str, Stage], dict[str | None, Place]]:
+        plan = self._plan
         stages = {
             environment: self._open_stage(opened, environment)
-            for environment in dict.fromkeys([home, *(plugin.environment for plugin in plan.plugins)])
+            for environment in dict.fromkeys(plugin.environment for plugin in plan.plugins)
             if environment is not None
         }
         local = LocalPlace(plan.type, self._retry)
@@ -120,7 +128,7 @@ class PlaceOpener:
         places: dict[str | None, Place] = {None: local} | {key: StagePlace(stage) for key, stage in stages.items()}
         for environment, place in places.items():
             place.do(loading(plan, environment))
-        return stages[home], places
+        return stages, places
 
     def _open_stage(self, opened: ExitStack, environment: str) -> Stage:
         plan, retry = self._plan, self._retry
