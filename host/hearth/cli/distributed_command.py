@@ -23,8 +23,11 @@ from hearth.cli.worker_mode import DISTRIBUTED
     "--from-environment", is_flag=True, help="Read the settings from variables such as CONNECT_BOOTSTRAP_SERVERS."
 )
 @click.option("--free-port", is_flag=True, help="If a listener's port is in use, use the next free one.")
+@click.option("--check", is_flag=True, help="Check the file and the plugins, and start nothing.")
 @log_options
-def distributed(worker: Path | None, from_environment: bool, free_port: bool, **log_as: Any) -> None:
+def distributed(
+    worker: Path | None, from_environment: bool, free_port: bool, check: bool, **log_as: Any
+) -> int | None:
     """Run a host of a cluster until a signal stops it.
 
     WORKER.properties holds the host's settings: those of Kafka Connect's distributed worker, and any spark.* key.
@@ -40,4 +43,9 @@ def distributed(worker: Path | None, from_environment: bool, free_port: bool, **
     else:
         begin(**{**log_as, "log_level": [*log_levels_of(os.environ), *log_as["log_level"]]})
         config = checked_worker(PLACE, keys_of(os.environ), DISTRIBUTED, NAMING)
+    if check:
+        from hearth.cli.worker_check import check_worker
+
+        return check_worker(config, (), click.echo)
     run_host(DistributedHost(config, click.echo, free_port))
+    return None

@@ -23,8 +23,9 @@ from hearth.client.connector_file import read_connector_file
     "connectors", metavar="[CONNECTOR.properties|CONNECTOR.json ...]", nargs=-1, type=click.Path(path_type=Path)
 )
 @click.option("--free-port", is_flag=True, help="If a listener's port is in use, use the next free one.")
+@click.option("--check", is_flag=True, help="Check the files, the connectors and the plugins, and start nothing.")
 @log_options
-def standalone(worker: Path, connectors: Sequence[Path], free_port: bool, **log_as: Any) -> None:
+def standalone(worker: Path, connectors: Sequence[Path], free_port: bool, check: bool, **log_as: Any) -> int | None:
     """Run a standalone host until a signal stops it.
 
     WORKER.properties holds the host's settings: those of Kafka Connect's standalone worker, and any spark.* key.
@@ -34,6 +35,10 @@ def standalone(worker: Path, connectors: Sequence[Path], free_port: bool, **log_
     begin(**log_as)
     config = read_worker(worker, STANDALONE)
     files = [read_connector_file(path) for path in connectors]
+    if check:
+        from hearth.cli.worker_check import check_worker
+
+        return check_worker(config, files, click.echo)
     launcher = preparing_launcher(config)
     try:
         from hearth.cli.host import StandaloneHost  # its import takes a third as long as the start of Spark's JVM
@@ -41,3 +46,4 @@ def standalone(worker: Path, connectors: Sequence[Path], free_port: bool, **log_
         run_host(StandaloneHost(config, click.echo, free_port, launcher), files)
     finally:
         launcher.stop()
+    return None
