@@ -31,6 +31,7 @@ COMMANDS = {
     "export": ("export_command:export", "Write configurations of a cluster as files."),
     "offsets": ("offsets_command:offsets", "Show and change offsets of connectors."),
     "hosts": ("hosts_command:hosts", "Show the workers of a cluster."),
+    "preview": ("preview_command:preview", "Show what becomes of records, step by step."),
     "consume": ("records_command:consume", "Print the records of a topic through converters."),
     "produce": ("records_command:produce", "Write records to a topic through converters."),
     "dlq": ("dlq_command:dlq", "Look at dead letters, and send them back."),

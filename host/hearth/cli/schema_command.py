@@ -14,7 +14,6 @@ import click
 
 from hearth.cli.exit_code import ExitCode
 from hearth.cli.json_option import json_option
-from hearth.cli.source_sample import NoStore, sampled
 from hearth.cli.worker_file import plugin_path
 from hearth.cli.worker_option import placeholder_worker, read_any_worker
 from hearth.client.connector_file import ConnectorFile, read_connector_file
@@ -24,8 +23,7 @@ from hearth.discovery.trust import trust_of
 from hearth.foundation.terminal import printable
 from hearth.herder.planner import Planner
 from hearth.herder.plugin.directory import PluginDirectory
-from hearth.herder.plugin.pool import StagePool
-from hearth.herder.sharing_history import SharingHistory
+from hearth.herder.source_sample import first_task_plan, sampled
 from hearth.herder.worker_choice import GovernedVariables
 from hearth.isolation.environment_store import user_environments
 from hearth.staging.plugin_plan import PluginPlan
@@ -151,7 +149,7 @@ def _findings(file: ConnectorFile, worker_config: Path | None, wait: float) -> I
     directory = PluginDirectory(scanner.look, user_environments(trust))
     with closing(GovernedVariables(worker, directory)) as variables:
         config = variables.of(file.config).resolve(file.config).config
-        plan = _plan(worker, directory, {**config, "name": file.name})
+        plan = _source_plan(worker, directory, {**config, "name": file.name})
     plugins, converters = _converters(plan)
     with closing(plugins):
         seen: set[tuple[str, str, Schema | None]] = set()
@@ -195,32 +193,9 @@ def _converters(plan: PluginPlan) -> tuple[Plugins, dict[str, RegisteringConvert
     return plugins, found
 
 
-def _plan(worker: WorkerConfig, directory: PluginDirectory, config: dict[str, str]) -> PluginPlan:
+def _source_plan(worker: WorkerConfig, directory: PluginDirectory, config: dict[str, str]) -> PluginPlan:
     """Return the plan of a source connector's first task."""
     connector = directory.connector(config)
     if connector.type.value != "source":
         raise ConfigError(f"{connector.class_name} is a sink and registers no schemas", hint="use a source connector")
-    with closing(StagePool()) as pool:
-        seconds = worker.call_seconds(config)
-        instance = pool.take(connector, directory.environment(connector), seconds, SharingHistory())
-        try:
-            instance.start(config, _Silent())
-            tasks = instance.task_configs(1).configs
-        finally:
-            instance.end()
-        if not tasks:
-            raise ConnectError(f"{config['name']} has no tasks, so there are no records")
-        return Planner(directory, worker).plan(connector, instance.version, config, tasks[:1])[0]
-
-
-class _Silent(NoStore):
-    """Ignores a connector's notifications."""
-
-    def on_task_reconfiguration(self) -> None:
-        """Ignore it: one set of task configurations is enough."""
-
-    def on_error(self, trace: str) -> None:
-        """Ignore it: the call for the task configurations fails as well, or succeeds."""
-
-    def on_loss(self) -> None:
-        """Ignore it: the next call fails."""
+    return first_task_plan(Planner(directory, worker), connector, config)

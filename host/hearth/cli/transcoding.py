@@ -8,20 +8,18 @@ from contextlib import ExitStack, closing
 from typing import Any
 
 from hearth.cli.worker_file import plugin_path
-from hearth.config import ConnectorConfig, WorkerConfig
+from hearth.config import WorkerConfig
 from hearth.discovery import PluginScanner
 from hearth.discovery.trust import trust_of
 from hearth.herder.plugin.directory import PluginDirectory
 from hearth.herder.plugin_planner import PluginPlanner
+from hearth.herder.record_plan import converting_plan, json_plan
 from hearth.herder.worker_choice import GovernedVariables
 from hearth.isolation.environment_store import user_environments
 from hearth.kafka.topic_range import RawRecord
 from hearth.runtime.record_codec import RecordCodec, WrittenRecord
-from hearth.staging.plugin_plan import PluginPlan
 from hearth_api import ConfigError
 
-_JSON = "org.apache.kafka.connect.json.JsonConverter"
-_BYTES = "org.apache.kafka.connect.converters.ByteArrayConverter"
 _SIDES = ("key", "value")
 
 
@@ -41,8 +39,8 @@ class Transcoder:
             resolved = variables.of(config).resolve(config).config
         planner = PluginPlanner(directory, worker)
         self._is_enveloped = is_enveloped
-        self._own = RecordCodec(_plan(planner, resolved), opened)
-        self._json = RecordCodec(_plan(planner, _json_settings(is_enveloped)), opened)
+        self._own = RecordCodec(converting_plan(planner, resolved), opened)
+        self._json = RecordCodec(json_plan(planner, is_enveloped), opened)
 
     def to_json(self, record: RawRecord) -> dict[str, Any]:
         """Return a record for a line; raises what the converters raise."""
@@ -65,21 +63,6 @@ class Transcoder:
         written = self._own.write(self._json.read(RawRecord(topic, 0, 0, None, key, value)))
         headers = [(name, None if text is None else str(text).encode()) for name, text in _headers(members)]
         return WrittenRecord(written.key, written.value, [*written.headers, *headers])
-
-
-def _plan(planner: PluginPlanner, config: Mapping[str, str]) -> PluginPlan:
-    named = {"name": "records", "connector.class": "none", **config}
-    without = {key: value for key, value in named.items() if not key.startswith(("transforms", "predicates"))}
-    return planner.plan_steps(ConnectorConfig(without), "sink")
-
-
-def _json_settings(is_enveloped: bool) -> dict[str, str]:
-    settings = {"header.converter": _BYTES}
-    for side in _SIDES:
-        settings[f"{side}.converter"] = _JSON
-        settings[f"{side}.converter.schemas.enable"] = str(is_enveloped).lower()
-        settings[f"{side}.converter.decimal.format"] = "BASE64" if is_enveloped else "NUMERIC"
-    return settings
 
 
 def _headers(members: Mapping[str, Any]) -> list[tuple[str, Any]]:

@@ -165,6 +165,14 @@ class RemoteCluster:
         """Record who owns a connector; needs Hearth."""
         self._request("PUT", "/hearth/connectors/owner", {"owner": owner}, {"name": name})
 
+    def preview(self, request: Mapping[str, Any]) -> dict[str, Any]:
+        """Return what becomes of a few records; needs Hearth."""
+        try:
+            return dict(self._request("POST", "/hearth/preview", request))
+        except NotFoundError as error:
+            hint = "--worker-config FILE makes the preview on this machine"
+            raise ConfigError(_NEEDS_HEARTH, code="client.java", hint=hint) from error
+
     def _of(
         self, name: str, method: str, sub: str, body: object = None, query: Mapping[str, Any] | None = None
     ) -> Any:

@@ -33,6 +33,7 @@ from hearth_execution.failure import cut
 
 if TYPE_CHECKING:
     from hearth.herder.connector_offset import ConnectorOffsets, Offsets
+    from hearth.herder.preview import Previews
 
 log = logging.getLogger(__name__)
 
@@ -95,6 +96,13 @@ class Herder:
         from hearth.herder.connector_offset import ConnectorOffsets
 
         return ConnectorOffsets(self._services, self._queues, self._settle)
+
+    @cached_property
+    def previews(self) -> Previews:
+        """Return the service for previews, created on first use because it loads Arrow and librdkafka."""
+        from hearth.herder.preview import Previews
+
+        return Previews(self._services.planner)
 
     @cached_property
     def worker_configurations(self) -> WorkerConfigurations:

@@ -12,6 +12,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import JSONResponse
 
+from hearth.herder.busy import BusyError
 from hearth.herder.instance import TransitionFailed
 from hearth_api import ConfigError, ConflictError, ConnectError, NotFoundError
 
@@ -43,6 +44,7 @@ STATUSES: tuple[tuple[type[ConnectError], int], ...] = (
     (Forbidden, 403),
     (NotFoundError, 404),
     (ConflictError, 409),
+    (BusyError, 429),
     (NotReady, 503),
 )
 """The first match applies; every other error is an internal server error."""

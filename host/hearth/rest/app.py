@@ -59,6 +59,8 @@ from hearth.rest.entity import (
     OWNER,
     OWNERS,
     PLUGINS,
+    PREVIEW,
+    PREVIEW_REQUEST,
     SERVER_INFO,
     TASK_STATE,
     TASKS,
@@ -78,6 +80,7 @@ from hearth.rest.offset_resource import OffsetsResource
 from hearth.rest.owner_resource import OwnersResource
 from hearth.rest.page_resource import PageResource
 from hearth.rest.plugin_resource import CONNECTORS_ONLY, VERSION, WARNINGS, ConnectorPluginsResource
+from hearth.rest.preview_resource import PreviewResource
 from hearth.rest.topic_resource import TopicsResource
 from hearth.rest.worker_configuration_resource import WorkerConfigurationsResource
 from hearth_api import ConnectError
@@ -158,6 +161,7 @@ def new_app(
         *_plugins(ConnectorPluginsResource(herder, directory, answer_timeout)),
         *_bundles(BundlesResource(worker, directory)),
         *_worker_configurations(WorkerConfigurationsResource(herder)),
+        *_previews(PreviewResource(herder)),
     ]
     if worker.admin_listeners is None:
         endpoints += _admin(cluster.share_level)
@@ -403,6 +407,11 @@ def _bundles(resource: BundlesResource) -> list[Endpoint]:
         Endpoint("DELETE", one, resource.remove, "removeBundle", change, (BUNDLE_VERSION,)),
         Endpoint("POST", f"{one}/rollback", resource.rollback, "rollBackBundle", change),
     ]  # fmt: skip
+
+
+def _previews(resource: PreviewResource) -> list[Endpoint]:
+    made = {200: PREVIEW}
+    return [Endpoint("POST", "/hearth/preview", resource.make, "previewConnector", made, body=PREVIEW_REQUEST)]
 
 
 def _worker_configurations(resource: WorkerConfigurationsResource) -> list[Endpoint]:

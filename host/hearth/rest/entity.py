@@ -60,6 +60,30 @@ OWNER = _object("ConnectorOwner", {"owner": TEXT_OR_NULL})
 OWNERS = Entity({"type": "object", "additionalProperties": STRING})
 """The owner of each connector that has one, by name."""
 
+PREVIEW_REQUEST = _object(
+    "PreviewRequest",
+    {
+        "name": TEXT_OR_NULL,
+        "config": {"type": "object", "additionalProperties": STRING},
+        "records": {"type": "array", "nullable": True, "items": {"type": "object"}},
+        "from": {"type": "string", "enum": ["beginning", "end", "committed"]},
+        "limit": {"type": "integer", "minimum": 1, "maximum": 1000},
+        "seconds": {"type": "number", "minimum": 0, "exclusiveMinimum": True, "maximum": 60},
+        "accept_effects": BOOLEAN,
+        "values": {"type": "string", "enum": ["show", "shape"]},
+    },
+    ("name", "records", "from", "limit", "seconds", "accept_effects", "values"),
+)
+PREVIEW = _object(
+    "Preview",
+    {
+        "records": {"type": "array", "items": {"type": "object"}},
+        "ended": {"type": "string", "enum": ["limit", "time", "end", "failed", "size"]},
+        "error": TEXT_OR_NULL,
+        "notes": STRINGS,
+    },
+)
+
 ERROR = _object("ErrorMessage", {"error_code": INTEGER, "message": TEXT_OR_NULL})
 MESSAGE = _object("Message", {"message": STRING})
 SERVER_INFO = _object("ServerInfo", {"version": STRING, "commit": STRING, "kafka_cluster_id": STRING})

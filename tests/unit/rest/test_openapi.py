@@ -25,9 +25,8 @@ BY_NAME = {
 }  # fmt: skip
 """Those of one connector, which are there again with its name as a parameter."""
 OWN = {
-    "listOwners",
-    "setOwner",
-    "explainConnector", "explainConnectorByName", "getHearthConnector", "getHearthConnectorByName",
+    "explainConnector", "explainConnectorByName", "getHearthConnector", "getHearthConnectorByName", "listOwners",
+    "previewConnector", "setOwner",
     "createWorkerConfiguration", "deleteWorkerConfiguration", "getWorkerConfiguration", "listWorkerConfigurations",
     "installBundle", "listBundles", "liveness", "metrics", "removeBundle", "rollBackBundle",
     *(f"{each}ByName" for each in BY_NAME),
