@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future
-from dataclasses import dataclass, field, replace
-from functools import partial
+from dataclasses import dataclass, field
 from itertools import chain
 from typing import TYPE_CHECKING
 
@@ -22,6 +21,7 @@ from hearth.herder.herder import Herder
 from hearth.herder.plugin.directory import PluginDirectory
 from hearth.herder.queue import then
 from hearth.metric.sensor import Measurement
+from hearth.rest import own_route
 from hearth.rest.answer import (
     AnswerTimeout,
     JsonAnswer,
@@ -32,15 +32,11 @@ from hearth.rest.answer import (
     on_other_error,
     on_unreadable,
 )
-from hearth.rest.bundle_resource import ARCHIVE, FILE, BundlesResource
-from hearth.rest.bundle_resource import VERSION as BUNDLE_VERSION
+from hearth.rest.bundle_resource import BundlesResource
 from hearth.rest.connector_resource import EXPAND, INCLUDE_TASKS, ONLY_FAILED, ConnectorsResource
-from hearth.rest.endpoint import Answer, Endpoint, Judge, Responder, routes
+from hearth.rest.endpoint import Answer, Endpoint, Judge, Responder, by, routes
 from hearth.rest.entity import (
     ACTIVE_TOPICS,
-    ARCHIVE_FILE,
-    BUNDLE_CHANGE,
-    BUNDLES,
     CONFIG,
     CONFIG_INFOS,
     CONFIG_KEYS,
@@ -48,34 +44,24 @@ from hearth.rest.entity import (
     CONNECTOR_STATE_INFO,
     CONNECTORS,
     CREATE_REQUEST,
-    EXPLANATION,
     GIVEN_CONFIG,
-    HEARTH_CONNECTOR,
     LOGGER_LEVEL,
     LOGGER_LEVELS,
     MESSAGE,
     NAMES,
     OFFSETS,
-    OWNER,
-    OWNERS,
     PLUGINS,
-    PREVIEW,
-    PREVIEW_REQUEST,
     SERVER_INFO,
     TASK_STATE,
     TASKS,
-    WORKER_CONFIGURATION,
-    WORKER_CONFIGURATION_REQUEST,
-    WORKER_CONFIGURATIONS,
     WORKER_STATUS,
 )
-from hearth.rest.event_resource import EVENTS, EventsResource
+from hearth.rest.event_resource import EventsResource
 from hearth.rest.hearth_resource import HearthResource
 from hearth.rest.logger_resource import SCOPE, LoggersResource
-from hearth.rest.metrics_resource import NAMES as METRIC_NAMES
 from hearth.rest.metrics_resource import MetricsResource
 from hearth.rest.middleware import limits, middleware, same_origin
-from hearth.rest.named_path import NAME, PREFIX, by_name, served
+from hearth.rest.named_path import by_name, served
 from hearth.rest.offset_resource import OffsetsResource
 from hearth.rest.owner_resource import OwnersResource
 from hearth.rest.page_resource import PageResource
@@ -147,28 +133,33 @@ def new_app(
 ) -> Starlette:
     """Return the application over a herder."""
     answer_timeout = answer_timeout or AnswerTimeout()
+    version = {"version": info.version, "commit": info.commit}
+
+    def measured() -> Iterator[Measurement]:
+        return chain(herder.metrics.collect(version), herder.reporter.conditions())
+
     endpoints = [
         *_general(info, health, herder.health, herder.liveness),
-        _metrics(worker, herder, info),
+        own_route.metrics(MetricsResource(measured, worker.metrics_names)),
         *_connectors(ConnectorsResource(herder, answer_timeout, cluster.signatures)),
         *_offsets(OffsetsResource(herder, answer_timeout)),
         *_topics(TopicsResource(herder, worker, answer_timeout)),
     ]
     endpoints += [
         *by_name(endpoints),
-        *_owners(OwnersResource(herder, answer_timeout)),
-        *_hearth(HearthResource(herder.reporter)),
+        *own_route.owners(OwnersResource(herder, answer_timeout)),
+        *own_route.reports(HearthResource(herder.reporter)),
         *_plugins(ConnectorPluginsResource(herder, directory, answer_timeout)),
-        *_bundles(BundlesResource(worker, directory)),
-        *_worker_configurations(WorkerConfigurationsResource(herder)),
-        *_previews(PreviewResource(herder)),
+        *own_route.bundles(BundlesResource(worker, directory)),
+        *own_route.worker_configurations(WorkerConfigurationsResource(herder)),
+        *own_route.previews(PreviewResource(herder)),
     ]
     if worker.admin_listeners is None:
         endpoints += _admin(cluster.share_level)
     events = EventsResource(herder)
-    endpoints += _events(events)
+    endpoints += own_route.events(events)
     if worker.ui_enabled:
-        endpoints += _page(PageResource(worker))
+        endpoints += own_route.page(PageResource(worker))
     if cluster.forwarder is not None:
         endpoints = [cluster.forwarder.placed(each) for each in endpoints]
     endpoints += _description(endpoints, info)
@@ -206,25 +197,6 @@ def _admin(share_level: ShareLevel) -> list[Endpoint]:
         Endpoint("GET", all_, resource.list, "listLoggers", {200: LOGGER_LEVELS}),
         Endpoint("GET", one, resource.level, "getLogger", {200: LOGGER_LEVEL}),
         Endpoint("PUT", one, resource.set_level, "setLevel", done, (SCOPE,), body=GIVEN_CONFIG),
-    ]
-
-
-def _events(resource: EventsResource) -> list[Endpoint]:
-    return [
-        Endpoint(
-            "GET", "/hearth/events", resource.stream, "streamStates", {200: None}, takes_json=False, makes=EVENTS,
-            is_hidden=True,
-        )
-    ]  # fmt: skip
-
-
-def _page(resource: PageResource) -> list[Endpoint]:
-    """Return the routes of the web page, whose media types are those of its files."""
-    shown = partial(Endpoint, "GET", answers={200: None}, takes_json=False, makes=None, is_hidden=True)
-    return [
-        shown("/ui", resource.index, "showPage"),
-        shown("/ui/settings.json", resource.settings, "getPageSettings"),
-        shown("/ui/{file}", resource.file, "getPageFile"),
     ]
 
 
@@ -285,19 +257,6 @@ def _general(info: ServerInfo, health: Health, check: HealthCheck, liveness: Hea
     ]
 
 
-def _metrics(worker: WorkerConfig, herder: Herder, info: ServerInfo) -> Endpoint:
-    """Return the endpoint of metrics; it has a single format, whatever a scraper accepts."""
-    version = {"version": info.version, "commit": info.commit}
-
-    def collect() -> Iterator[Measurement]:
-        return chain(herder.metrics.collect(version), herder.reporter.conditions())
-
-    resource = MetricsResource(collect, worker.metrics_names)
-    return Endpoint(
-        "GET", "/metrics", resource.show, "metrics", {200: None}, (METRIC_NAMES,), takes_json=False, makes=None
-    )
-
-
 def _connectors(resource: ConnectorsResource) -> list[Endpoint]:
     all_, one = "/connectors", "/connectors/{connector}"
     task = f"{one}/tasks/{{task}}"
@@ -330,11 +289,7 @@ def _connectors(resource: ConnectorsResource) -> list[Endpoint]:
         _internal("POST", f"{one}/tasks", resource.put_tasks, "putTaskConfigs"),
         _internal("PUT", f"{one}/fence", resource.fence, "fenceZombies"),
     ]
-    return [*_by(Responder.ANY_IN_STEP, views), *_by(Responder.LEADER, [*acts, *among_workers])]
-
-
-def _by(responder: Responder, endpoints: Iterable[Endpoint]) -> Iterator[Endpoint]:
-    return (replace(each, by=responder) for each in endpoints)
+    return [*by(Responder.ANY_IN_STEP, views), *by(Responder.LEADER, [*acts, *among_workers])]
 
 
 def _internal(method: str, path: str, answer: Answer, operation: str) -> Endpoint:
@@ -349,7 +304,7 @@ def _offsets(resource: OffsetsResource) -> list[Endpoint]:
         Endpoint("DELETE", offsets, resource.reset, "resetConnectorOffsets", done),
     ]
     listing = Endpoint("GET", offsets, resource.list, "getOffsets", {200: OFFSETS}, by=Responder.ANY_IN_STEP)
-    return [listing, *_by(Responder.LEADER, acts)]
+    return [listing, *by(Responder.LEADER, acts)]
 
 
 def _topics(resource: TopicsResource) -> list[Endpoint]:
@@ -361,30 +316,6 @@ def _topics(resource: TopicsResource) -> list[Endpoint]:
     ]
 
 
-def _owners(resource: OwnersResource) -> list[Endpoint]:
-    shown, done = {200: OWNERS}, {204: None}
-    return [
-        Endpoint("GET", "/hearth/owners", resource.list, "listOwners", shown, by=Responder.ANY_IN_STEP),
-        Endpoint("PUT", f"{PREFIX}/owner", resource.set, "setOwner", done, (NAME,), OWNER, by=Responder.LEADER),
-    ]
-def _hearth(resource: HearthResource) -> Iterator[Endpoint]:
-    """Return the endpoints of what Kafka Connect's status lacks, each also for a connector of any name."""
-    rows = [
-        ("report", "", resource.connector, "getHearthConnector", HEARTH_CONNECTOR),
-        ("explain", "/explain", resource.explain, "explainConnector", EXPLANATION),
-    ]
-    named = [
-        Endpoint("GET", f"{PREFIX}/{name}", answer, f"{operation}ByName", {200: entity}, (NAME,))
-        for name, _, answer, operation, entity in rows
-    ]  # before the others, in whose paths any of these words could be a connector
-    others = [
-        Endpoint("GET", f"{PREFIX}/{{connector}}{path}", answer, operation, {200: entity})
-        for _, path, answer, operation, entity in rows
-    ]
-    endpoints = [*named, *others]
-    return _by(Responder.LEADER, endpoints)
-
-
 def _plugins(resource: ConnectorPluginsResource) -> list[Endpoint]:
     all_, one = "/connector-plugins", "/connector-plugins/{pluginName}/config"
     valid = {200: CONFIG_INFOS}
@@ -392,34 +323,4 @@ def _plugins(resource: ConnectorPluginsResource) -> list[Endpoint]:
         Endpoint("GET", all_, resource.list, "listConnectorPlugins", {200: PLUGINS}, (CONNECTORS_ONLY,)),
         Endpoint("GET", one, resource.keys, "getConnectorConfigDef", {200: CONFIG_KEYS}, (VERSION,)),
         Endpoint("PUT", f"{one}/validate", resource.validate, "validateConfigs", valid, (WARNINGS,), GIVEN_CONFIG),
-    ]
-
-
-def _bundles(resource: BundlesResource) -> list[Endpoint]:
-    all_, one = "/plugins", "/plugins/{bundle}"
-    change = {200: BUNDLE_CHANGE}
-    return [
-        Endpoint("GET", all_, resource.list, "listBundles", {200: BUNDLES}),
-        Endpoint(
-            "POST", all_, resource.install, "installBundle", {200: BUNDLE_CHANGE, 201: BUNDLE_CHANGE}, (FILE,),
-            ARCHIVE_FILE, brings=ARCHIVE, takes_json=False,
-        ),
-        Endpoint("DELETE", one, resource.remove, "removeBundle", change, (BUNDLE_VERSION,)),
-        Endpoint("POST", f"{one}/rollback", resource.rollback, "rollBackBundle", change),
-    ]  # fmt: skip
-
-
-def _previews(resource: PreviewResource) -> list[Endpoint]:
-    made = {200: PREVIEW}
-    return [Endpoint("POST", "/hearth/preview", resource.make, "previewConnector", made, body=PREVIEW_REQUEST)]
-
-
-def _worker_configurations(resource: WorkerConfigurationsResource) -> list[Endpoint]:
-    all_, one = "/worker-configurations", "/worker-configurations/{configuration}"
-    made, shown = {201: WORKER_CONFIGURATION}, {200: WORKER_CONFIGURATION}
-    return [
-        Endpoint("GET", all_, resource.list, "listWorkerConfigurations", {200: WORKER_CONFIGURATIONS}),
-        Endpoint("POST", all_, resource.create, "createWorkerConfiguration", made, body=WORKER_CONFIGURATION_REQUEST),
-        Endpoint("GET", one, resource.info, "getWorkerConfiguration", shown),
-        Endpoint("DELETE", one, resource.delete, "deleteWorkerConfiguration", {204: None}),
     ]

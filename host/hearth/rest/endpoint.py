@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from enum import Enum
 
 from starlette.exceptions import HTTPException
@@ -142,6 +142,11 @@ def _called(response: Response, wanted: MediaRange | None) -> Response:
     if wanted is not None and wanted.particular is not None and "content-type" in response.headers:
         response.headers["content-type"] = wanted.particular
     return response
+
+
+def by(responder: Responder, endpoints: Iterable[Endpoint]) -> Iterator[Endpoint]:
+    """Yield endpoints with a responder."""
+    return (replace(each, by=responder) for each in endpoints)
 
 
 def routes(endpoints: Iterable[Endpoint], judge: Judge | None = None) -> list[Route]:
