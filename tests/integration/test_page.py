@@ -130,12 +130,32 @@ def test_a_connector_has_its_traces_and_acts(page: Page, served: Client) -> None
     spark = served.bench.spark
     spark.report(spark.newest("pears", 0), State.FAILED, TRACE)
     page.locator("summary", has_text="ConnectError: the file is gone").click()
-    expect(page.get_by_text("at read(line)")).to_be_visible()
+    expect(page.locator("pre", has_text="at read(line)")).to_be_visible()
     page.get_by_role("button", name="Restart task 0").click()
     expect(page.get_by_role("status")).to_have_text("Task 0 restarts")
     expect(page.get_by_role("row", name="my.password")).to_contain_text("[hidden]")
     expect(page.get_by_role("row", name="my.token")).to_contain_text("${env:TOKEN}")
     assert "s3cret" not in page.content()
+
+
+def test_a_connector_explains_itself(page: Page) -> None:
+    """What failed, with the cause and a remedy; the last ends of its tasks stand below."""
+    page.get_by_role("link", name="pears").click()
+    row = page.get_by_role("row", name="task failed (task 0)")
+    expect(row).to_contain_text("ConnectError: the file is gone")
+    expect(row).to_contain_text("restart the task")
+    expect(page.get_by_role("table", name="Last ends of tasks")).to_contain_text("failed")
+
+
+def test_a_preview_asks_the_worker(page: Page) -> None:
+    """A source is not polled unless that is allowed; what the worker answers is shown."""
+    page.get_by_role("link", name="apples").click()
+    page.locator("summary", has_text="Preview").click()
+    with page.expect_request("**/hearth/preview") as asked:
+        page.get_by_role("button", name="Preview 10 records").click()
+    assert asked.value.post_data_json["name"] == "apples"
+    assert asked.value.post_data_json["accept_effects"] is False
+    expect(page.locator("details > div .error, details > div > p.error")).not_to_be_empty()
 
 
 def test_offsets_are_changed_while_the_connector_is_stopped(page: Page, served: Client) -> None:

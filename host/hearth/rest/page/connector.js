@@ -3,6 +3,10 @@
 import { ACTS, ask, get, pathOf } from "/ui/api.js";
 import { confirmed, counted, make, row, say, setText, state, table } from "/ui/dom.js";
 import { connectors, follow } from "/ui/feed.js";
+import { previewOf } from "/ui/preview.js";
+import { reportOf } from "/ui/report.js";
+
+const REFRESH = 5000;
 
 const OF_STATE = {
   RUNNING: ["Restart failed", "Restart all", "Pause", "Stop", "Delete"],
@@ -15,14 +19,34 @@ export function show(main, { isReadOnly, name }) {
   const summary = make("p");
   const acts = make("div", { class: "bar" });
   const tasks = make("section");
+  const report = make("section");
   const config = make("section");
   const offsets = make("section");
   const topics = make("section");
   let seen = null;
-  main.append(make("h2", {}, name), summary, acts, tasks, config, offsets, topics);
+  main.append(
+    make("h2", {}, name),
+    summary,
+    acts,
+    tasks,
+    report,
+    config,
+    offsets,
+    topics,
+    isReadOnly ? "" : previewOf(name, () => get(pathOf(name, "/config"))),
+  );
   drawConfig();
   drawTopics();
-  return follow(draw);
+  const timer = setInterval(drawReport, REFRESH);
+  const leave = follow(draw);
+  return () => {
+    clearInterval(timer);
+    leave();
+  };
+
+  async function drawReport() {
+    if (!document.hidden) report.replaceChildren(...(await reportOf(name)));
+  }
 
   // The events have states and first lines; the whole traces are asked for when a state has changed.
   function draw() {
@@ -52,6 +76,7 @@ export function show(main, { isReadOnly, name }) {
           ]),
     );
     drawTasks();
+    drawReport();
     drawOffsets(each.connector.state === "STOPPED");
   }
 
