@@ -118,6 +118,10 @@ class Environment:
         """Return the environment with these limits of its stages."""
         return self.confined(dataclasses.replace(self.confinement, limits=limits))
 
+    def brief(self) -> Environment:
+        """Return the environment for a process without records, whose program should start quickly."""
+        return self.confined(dataclasses.replace(self.confinement, jvm=self.confinement.jvm.brief()))
+
     def copied(self, folder: Path) -> Environment:
         """Return the environment with the directories that ``copy_to`` copied to ``folder``."""
         return dataclasses.replace(self, paths=tuple(str(folder / str(index)) for index in range(len(self.paths))))

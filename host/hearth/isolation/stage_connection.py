@@ -103,7 +103,8 @@ class StageConnection:
         try:
             limited = environment.limited(self._enforcement.limits)
             modules = _loaded(limited) if kind.has_columns else ()
-            ours, self.process = _open_process(limited, name, modules, more_follow=kind.more_follow)
+            wanted = limited if kind.has_columns else limited.brief()
+            ours, self.process = _open_process(wanted, name, modules, more_follow=kind.more_follow)
         except BaseException:
             self._enforcement.end()
             raise

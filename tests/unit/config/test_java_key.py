@@ -28,6 +28,12 @@ def test_options_of_a_connector_follow_those_of_its_worker() -> None:
 def test_heap_is_a_part_of_the_memory_limit() -> None:
     """The options come later, because they may have a heap of their own."""
     assert Jvm().words(None) == [f"-Xmx{HEAP_BYTES >> 10}k"]
+
+
+def test_jvm_for_a_few_calls_has_one_compiler_unless_options_say_otherwise() -> None:
+    """Of two options of a name, Java takes the last."""
+    wanted = Jvm(options=("-XX:TieredStopAtLevel=4",))
+    assert wanted.brief().words(5 << 10) == ["-Xmx3k", "-XX:TieredStopAtLevel=1", "-XX:TieredStopAtLevel=4"]
     assert Jvm(options=("-Xmx9m",)).words(1000 << 10) == ["-Xmx600k", "-Xmx9m"]
 
 
