@@ -36,7 +36,8 @@ class ColumnField:
 
 def field_of(column: Column, rules: FieldRules) -> ColumnField | None:
     """Return the field of a column, None if records leave the column out."""
-    made = _MAKERS.get(column.type)
+    is_text = column.type is SqlType.OTHER and rules.others_are_texts
+    made = _MAKERS.get(SqlType.VARCHAR if is_text else column.type)
     if made is None:
         return None
     builder, convert = made(column, rules)

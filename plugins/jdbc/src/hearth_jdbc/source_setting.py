@@ -84,6 +84,8 @@ class FieldRules:
     zone: str = "UTC"
     is_hybrid: bool = True
     """Whether days before 15 October 1582 are of the Julian calendar, as in Java."""
+    others_are_texts: bool = False
+    """Whether columns of types that Kafka Connect lacks become texts."""
 
 
 class _ShownByMode(Recommender):
@@ -215,6 +217,13 @@ class JdbcSourceConfig(ConnectionSettings):
         doc="wait: hand over a row only when no open transaction can commit a row that belongs before it. pass: as"
         " Confluent's connector does, which misses such rows.",
     )  # fmt: skip
+    other_types: str = key(
+        "other.types", default="skip", check=one_of("skip", "text"), importance=Importance.LOW, group=DATABASE,
+        order_in_group=19, width=Width.SHORT, display_name="Other types", unlisted=True,
+        doc="What becomes of columns whose type Kafka Connect lacks, such as arrays, ranges, intervals, addresses and"
+        " geometries. text: they are fields with the database's own text. skip: records leave them out, as those of"
+        " Confluent's connector do.",
+    )  # fmt: skip
     table_types: list[str] = key(
         "table.types", default="TABLE", importance=Importance.LOW, group=CONNECTOR, order_in_group=1,
         width=Width.MEDIUM, display_name="Table Types",
@@ -288,4 +297,5 @@ class JdbcSourceConfig(ConnectionSettings):
     def field_rules(self) -> FieldRules:
         """Return the rules for fields of records."""
         mapping = self.numeric_mapping or ("precision_only" if self.numeric_precision_mapping else "none")
-        return FieldRules(mapping.lower(), self.timestamp_granularity.lower(), self.zone, self.is_hybrid)
+        others = self.other_types.lower() == "text"
+        return FieldRules(mapping.lower(), self.timestamp_granularity.lower(), self.zone, self.is_hybrid, others)

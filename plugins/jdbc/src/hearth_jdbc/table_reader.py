@@ -117,7 +117,7 @@ class TableReader(ABC):
         if field is None and column.name not in self._left_out:
             self._left_out.add(column.name)
             _log.warning(
-                "records of %s leave out column %r: Kafka Connect has no type for %s",
+                "records of %s leave out column %r: Kafka Connect has no type for %s (see other.types)",
                 self.query.table or "the query", column.name, column.type_name,
             )  # fmt: skip
         return field

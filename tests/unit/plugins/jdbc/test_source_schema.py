@@ -176,6 +176,52 @@ def read(database: Database, **settings: str) -> tuple[Schema, Any]:
     return record.value_schema, record.value
 
 
+OTHERS = {
+    "sqlite": [],
+    "mariadb": [],
+    "duckdb": [
+        ("INTERVAL", "'1 day 2 hours'", "1 day 02:00:00"),
+        ("INTEGER[]", "[1, NULL]", "[1, NULL]"),
+        ("STRUCT(a INTEGER)", "{'a': 1}", "{'a': 1}"),
+        ("MAP(VARCHAR, INTEGER)", "MAP {'a': 1}", "{a=1}"),
+    ],
+    "postgresql": [
+        ("INT[]", "'{1,NULL}'", "{1,NULL}"),
+        ("TEXT[][]", """ARRAY[['a,b','"'],['', NULL]]""", '{{"a,b","\\""},{"",NULL}}'),
+        ("INT4RANGE", "'[1,5)'", "[1,5)"),
+        ("TSTZRANGE", "'[2020-01-01 10:00+00,)'", '["2020-01-01 10:00:00+00",)'),
+        ("INT8MULTIRANGE", "'{[1,2),[5,6)}'", "{[1,2),[5,6)}"),
+        ("INTERVAL", "'1 day 2 hours'", "1 day 02:00:00"),
+        ("INET", "'10.0.0.1/8'", "10.0.0.1/8"),
+        ("CIDR", "'10.0.0.0/8'", "10.0.0.0/8"),
+        ("MACADDR", "'08:00:2b:01:02:03'", "08:00:2b:01:02:03"),
+        ("POINT", "'(1,2)'", "(1,2)"),
+        ("TSVECTOR", "'a b'", "'a' 'b'"),
+        ("HSTORES", "ROW(1, 'x')", "(1,x)"),
+    ],
+}
+"""For each product: columns of types that Connect lacks, a literal, and the text."""
+
+
+def test_other_types_are_texts_if_asked_for(database: Database) -> None:
+    """other.types=text; with nulls beside."""
+    cases = OTHERS[database.product]
+    if database.product == "postgresql":
+        database.run("CREATE TYPE hstores AS (a INT, b TEXT)")
+    names = [f"c{number}" for number in range(len(cases))]
+    columns = ", ".join(["id INT NOT NULL", *(f"{name} {case[0]}" for name, case in zip(names, cases))])
+    literals = ", ".join(["1", *(case[1] for case in cases)])
+    database.run(f"CREATE TABLE types({columns})", f"INSERT INTO types VALUES ({literals})")
+    schema, value = read(database, other_types="text")
+    assert [form(field.schema) for field in schema.fields] == ["int32", *["optional string"] * len(cases)]
+    assert [value[name] for name in names] == [case[2] for case in cases]
+    schema, _ = read(database)
+    assert [field.name for field in schema.fields] == ["id"]
+    database.run("DELETE FROM types", "INSERT INTO types(id) VALUES (2)")
+    _, value = read(database, other_types="text")
+    assert [value[name] for name in names] == [None] * len(cases)
+
+
 def test_types(database: Database) -> None:
     """One table with a column of each; the expectation is data."""
     cases = GOLDEN[database.product]

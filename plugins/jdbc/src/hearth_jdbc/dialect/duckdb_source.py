@@ -35,8 +35,13 @@ class DuckDbSource(DuckDb, SourceDialect):
         return [TableId(*names) for names in self.rows(connection, _TABLES.format(kinds=kinds, pattern=pattern))]
 
     def query(self, connection: Any, sql: str, table: TableId | None) -> Rows:
-        """Run a query."""
-        return _DuckDbRows(connection, sql, self.described(connection, sql), self.zone)
+        """Run a query; values of types that Kafka Connect lacks come as texts."""
+        columns = self.described(connection, sql)
+        others = [self.quote(column.name) for column in columns if column.type is SqlType.OTHER]
+        if others:
+            texts = ", ".join(f"CAST({name} AS VARCHAR) AS {name}" for name in others)
+            sql = f"SELECT * REPLACE ({texts}) FROM ({sql})"  # noqa: S608 - quoted names
+        return _DuckDbRows(connection, sql, columns, self.zone)
 
     def now(self, connection: Any) -> int:
         """Return the time of this machine, which runs the database."""

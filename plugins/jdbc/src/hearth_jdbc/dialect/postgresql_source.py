@@ -8,6 +8,8 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 from zoneinfo import ZoneInfo
 
+from psycopg.types.multirange import MultirangeInfo
+from psycopg.types.range import RangeInfo
 from psycopg.types.string import TextLoader
 
 from hearth_jdbc.dialect.interface import Column, TableId
@@ -45,6 +47,15 @@ class PostgreSqlSource(PostgreSql, SourceDialect):
 
     _isolation = ""
 
+    def connect(self, timeout: float) -> Any:
+        """Open a connection that leaves values as the server's texts where Arrow reads them, or nobody does."""
+        connection = super().connect(timeout)
+        kinds = [info.array_oid for info in connection.adapters.types if info.array_oid]
+        kinds += [info.oid for info in connection.adapters.types if isinstance(info, (RangeInfo, MultirangeInfo))]
+        for kind in (*AS_TEXT, *kinds):
+            connection.adapters.register_loader(kind, TextLoader)
+        return connection
+
     def tables(self, connection: Any, types: Collection[str], namespace: str | None) -> list[TableId]:
         """Return the tables with their schemas."""
         kinds = [_KINDS[kind.upper()] for kind in types if kind.upper() in _KINDS]
@@ -56,8 +67,6 @@ class PostgreSqlSource(PostgreSql, SourceDialect):
         connection.execute(f"BEGIN{self._isolation} READ ONLY; {_MARK}")
         cursor = connection.cursor(name="hearth_rows")
         try:
-            for kind in AS_TEXT:
-                cursor.adapters.register_loader(kind, TextLoader)
             cursor.execute(sql)
             return _PostgreSqlRows(connection, cursor, self._result(connection, cursor), self.zone)
         except BaseException:
