@@ -15,6 +15,7 @@ from hearth.broker import KafkaBroker
 from tests.bench import (
     bad_record,
     chain,
+    database,
     dirty,
     failing_plugin,
     frame,
@@ -79,11 +80,12 @@ CASES: dict[str, Callable[[Bench], Result]] = {
     "dirty:read": header_sink.measure,
     "dirty:latency": bad_record.measure,
     **_JAR,
+    "database": database.measure,
 }
 
 _OTHERS = (
     "s", "t", "stores", "once", "leader", *"wxyz", "through", *dirty.CASES, "dirty:own", "dirty:read", "dirty:latency",
-    *_JAR,
+    *_JAR, "database",
 )  # fmt: skip
 USUAL = [case for case in CASES if case not in _OTHERS]
 """The cases that run where none is named: all but those that have more pipelines than all others, wait longer, have no
@@ -110,7 +112,7 @@ def _properties(_context: click.Context, _option: click.Parameter, texts: Sequen
 @click.argument("cases", metavar="[CASE ...]", nargs=-1, type=click.Choice(list(CASES)))
 @click.option("--pairs", default=3, show_default=True, help="Runs of each side; the ratio is the median of the pairs.")
 @click.option("--records", default=3_000_000, show_default=True, help="Lines moved in a run of cases a to d.")
-@click.option("--rows", default=2_000_000, show_default=True, help="Rows of cases w, x, z and through.")
+@click.option("--rows", default=2_000_000, show_default=True, help="Rows of cases w, x, z, through and database.")
 @click.option("--only", type=click.Choice(SIDES), help="Run one side only; there are no ratios then.")
 @click.option(
     "--connectors",
@@ -153,7 +155,7 @@ def main(
     of a stream; (z) a DataFrame written to a file, compared with Spark's own writer; (through) w through Kafka.
     (dirty) real-world data: optional members, failures, alternating topics, headers, the worst row first; dirty:bad-1
     is one row of it, dirty:bad a group: shapes, schemas, formats, bad, dead, cast, source, filter,
-    topics, headers, sizes.
+    topics, headers, sizes. (database) the JDBC connectors and the bulk ways of four databases.
     """
     with tempfile.TemporaryDirectory(prefix="hearth-bench-") as folder:
         # Kafka's own server settings: the broker is not measured, and both sides use it.
