@@ -1,8 +1,8 @@
 """Case database: the JDBC connectors beside the bulk ways of each database, on the same machine.
 
 Only Hearth, and only the plugin's part: batches that the source's `poll_batch` returns and the sink's `put_batch`
-takes, without converter and Kafka. Rows have six columns with numbers, a decimal, texts, times and nulls. Ratios are of
-rows a second: to a read that throws the rows away, to a bulk load of the same rows, and for upsert to one statement
+takes, without converter and Kafka. Rows have six columns with numbers, a decimal, texts, times and nulls. Ratios are
+of rows a second: to a read that throws the rows away, to a bulk load of the same rows, and for upsert to one statement
 that takes the rows from a table which is there.
 """
 
@@ -78,14 +78,14 @@ def _measured(bench: Bench, database: Database, count: int) -> dict[str, float]:
     own = _own_ways(database, bench.folder)
     insert, upsert, read = (own[way] for way in ("insert", "upsert", "read"))
     rates = {"own insert": count / insert(rows)}
-    batches = list(_read(database))
+    batches = list(_read(database, count))
     assert sum(map(len, batches)) == count
     rates["insert"] = count / _timed(lambda: _write(database, batches, "insert"))
     rates["own upsert"] = count / upsert(rows)
     rates["upsert"] = count / _timed(lambda: _write(database, batches, "upsert"))
     assert database.rows("SELECT COUNT(*) FROM people") == [(count,)]
     rates["own read"] = count / read(rows)
-    rates["read"] = count / _timed(lambda: sum(map(len, _read(database))))
+    rates["read"] = count / _timed(lambda: sum(map(len, _read(database, count))))
     bench.say(f"{database.product}: " + ", ".join(f"{name} {rate:,.0f}" for name, rate in rates.items()) + " rows/s")
     return {f"{database.product}-{way}": rates[way] / rates[f"own {way}"] for way in _WAYS}
 
@@ -109,15 +109,17 @@ def _timed(act: Callable[[], Any]) -> float:
     return time.monotonic() - started
 
 
-def _read(database: Database) -> Iterator[Batch]:
+def _read(database: Database, count: int) -> Iterator[Batch]:
     config = {**database.settings(), "mode": "bulk", "topic.prefix": "", "poll.interval.ms": "1000000"}
     prefix = "" if database.schema is None else f'"{database.schema}".'
     task = JdbcSourceTask()
     task.initialize(MemorySourceTaskContext(config))
     task.start({**config, "tables": f'{prefix}"own"'})
     try:
-        while found := task.poll_batch():
-            yield from found
+        while count > 0:
+            for batch in task.poll_batch() or ():
+                count -= len(batch)
+                yield batch
     finally:
         task.stop()
 
@@ -152,23 +154,24 @@ def _own_ways(database: Database, folder: Path) -> dict[str, Way]:
 
 
 def _of_postgresql(database: Any, folder: Path) -> dict[str, Way]:
+    copy_in = "COPY own FROM STDIN (FORMAT csv)"
+    copy_out = "COPY (SELECT * FROM own) TO STDOUT (FORMAT binary)"
+
     def insert(rows: pa.Table) -> float:
         target = io.BytesIO()
         csv.write_csv(rows, target, csv.WriteOptions(include_header=False))
 
         def load() -> None:
-            with database.connect() as connection, connection.cursor() as cursor:
-                with cursor.copy("COPY own FROM STDIN (FORMAT csv)") as copy:
-                    copy.write(target.getvalue())
+            with database.connect() as connection, connection.cursor().copy(copy_in) as copy:
+                copy.write(target.getvalue())
 
         return _timed(load)
 
     def read(rows: pa.Table) -> float:
         def copied() -> None:
-            with database.connect() as connection, connection.cursor() as cursor:
-                with cursor.copy("COPY (SELECT * FROM own) TO STDOUT (FORMAT binary)") as copy:
-                    for _ in copy:
-                        pass
+            with database.connect() as connection, connection.cursor().copy(copy_out) as copy:
+                for _ in copy:
+                    pass
 
         return _timed(copied)
 

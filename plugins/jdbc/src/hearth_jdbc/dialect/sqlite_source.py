@@ -6,12 +6,13 @@ import datetime as dt
 import re
 import time
 from collections.abc import Callable, Collection, Sequence
+from contextlib import suppress
 from typing import Any
 from zoneinfo import ZoneInfo
 
 from hearth_api.batch import arrow as pa
 from hearth_jdbc.dialect.interface import Column, SqlType, TableId, mismatch
-from hearth_jdbc.dialect.source_dialect import CursorRows, Rows, SourceDialect
+from hearth_jdbc.dialect.source_dialect import CursorRows, Rows, SourceDialect, utc_micros
 from hearth_jdbc.dialect.sqlite import Sqlite
 
 _EPOCH = dt.datetime(1970, 1, 1)
@@ -101,6 +102,8 @@ def _with_type(column: Column, kind: SqlType) -> Column:
 
 
 def _whole(values: Sequence[Any], zone: str) -> Any:
+    with suppress(pa.ArrowException):
+        return pa.array(values, pa.int64())
     return pa.array([None if value is None else _as_int(value) for value in values], pa.int64())
 
 
@@ -116,6 +119,8 @@ def _fractions(values: Sequence[Any], zone: str) -> Any:
 
 
 def _texts(values: Sequence[Any], zone: str) -> Any:
+    with suppress(pa.ArrowException):
+        return pa.array(values, pa.string())
     return pa.array([_as_text(value) for value in values], pa.string())
 
 
@@ -156,6 +161,8 @@ def _micros_of_day(value: Any) -> int:
 
 
 def _timestamps(values: Sequence[Any], zone: str) -> Any:
+    with suppress(pa.ArrowException):  # texts without offset
+        return utc_micros(pa.array(values, pa.string()).cast(pa.timestamp("us")), zone)
     place = ZoneInfo(zone)
     return pa.array([None if value is None else _micros(value, place) for value in values], pa.int64())
 
@@ -166,7 +173,7 @@ def _micros(value: Any, zone: ZoneInfo) -> int:
     text = f"{value[:-1]}+00:00" if value.endswith("Z") else value
     moment = dt.datetime.fromisoformat(_with_whole_fraction(text))
     if moment.tzinfo is None:
-        moment = moment.replace(tzinfo=zone)
+        moment = moment.replace(tzinfo=zone, fold=1)
     return (moment.astimezone(dt.timezone.utc).replace(tzinfo=None) - _EPOCH) // dt.timedelta(microseconds=1)
 
 
