@@ -39,6 +39,7 @@ class Horizon:
         self._running: set[str] = set()
         self._open: set[str] | None = None
         self._since = 0.0
+        self._listed = 0.0
         self._next_log = 0.0
 
     def advance(self, connection: Any, last: int | None) -> Bound | None:
@@ -55,13 +56,13 @@ class Horizon:
             # Statements and transactions come after the bound: rows of those that end in between are in the query.
             self._bound, self._open = bound, None
             self._running = set(self._dialect.running_statements(connection))
-            self._since = time.monotonic()
+            self._since = self._listed = time.monotonic()
             self._next_log = self._since + LONG
         elif self._running:
             self._await_statements(connection)
         if not self._running:
             self._await_transactions(connection)
-        if self._running or self._open:
+        if self._running or self._open is None or self._open:
             return None
         bound, self._bound = self._bound, None
         return bound
@@ -78,9 +79,9 @@ class Horizon:
             return None
         return self._dialect.now(connection) - self._delay - (ARRIVAL if self._waits else 0)
 
-    def _transactions(self, connection: Any) -> Mapping[str, str]:
+    def _transactions(self, connection: Any) -> Mapping[str, str] | None:
         # A time is that of the beginning of a transaction; a number is drawn within it, which makes it a writer.
-        return self._dialect.open_transactions(connection, writers_only=not self._query.times)
+        return self._dialect.open_transactions(connection, writers_only=not self._query.times, since=self._listed)
 
     def _await_statements(self, connection: Any) -> None:
         """Forget the statements that have ended; one that drew a number has its transaction within moments."""
@@ -95,6 +96,9 @@ class Horizon:
         if self._open is not None and not self._open:
             return
         transactions = self._transactions(connection)
+        if transactions is None:
+            return
+        self._listed = time.monotonic()
         if self._open is None:
             self._open = set(transactions)
         else:

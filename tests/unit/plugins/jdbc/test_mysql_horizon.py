@@ -121,7 +121,12 @@ def test_the_list_of_transactions_is_fresh_though_others_read_it(ledger: MariaDb
     time.sleep(0.2)
     writer.begin()
     insert(writer)
-    found = reading.open_transactions(connection, writers_only=True)
+    since, found, looks = time.monotonic(), None, 0
+    while found is None:
+        found, looks = reading.open_transactions(connection, writers_only=True, since=since), looks + 1
+        time.sleep(0.005)
+    assert time.monotonic() > end, "a list came while the server kept an old one"
+    assert looks > 10
     thread.join()
     assert any(f"session {writer.thread_id()} " in words for words in found.values())
     for each in (connection, writer, other):

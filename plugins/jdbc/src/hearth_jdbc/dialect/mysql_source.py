@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import itertools
+import random
 import time
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
@@ -28,7 +29,7 @@ _KINDS = {"TABLE": ["BASE TABLE", "SYSTEM VERSIONED"], "VIEW": ["VIEW"]}
 _MARK = "/* Hearth reads */ "
 """Begins the source's own queries, which draw no number and no time."""
 _OPEN = """
-    SELECT {nonce}, trx_mysql_thread_id = CONNECTION_ID() AND trx_query LIKE '%{nonce}%', trx_mysql_thread_id,
+    SELECT trx_mysql_thread_id = CONNECTION_ID() AND trx_query LIKE '%{nonce}%', trx_mysql_thread_id,
         trx_id + 0, trx_state, trx_started, trx_id + 0 BETWEEN 1 AND 281474976710655
     FROM information_schema.innodb_trx"""
 _STATEMENTS = """
@@ -36,7 +37,6 @@ _STATEMENTS = """
     WHERE command IN ('Query', 'Execute') AND id <> CONNECTION_ID() AND (info IS NULL OR info NOT LIKE '{mark}%')"""
 _STALE = 0.11
 """Seconds after which the server makes its list of transactions anew."""
-_MOST_LOOKS = 50
 _EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.timezone.utc)
 _ZONED = "zoned"
 """The form of timestamps that are instants; usually they are local times."""
@@ -47,6 +47,10 @@ class MySqlSource(MySql, SourceDialect):
     """Reads MySQL and MariaDB."""
 
     NAMESPACE_KEY = "catalog.pattern"
+
+    _transactions: Mapping[str, str] = {}
+    _listed_at = -1.0
+    _next_look = 0.0
 
     def tables(self, connection: Any, types: Collection[str], namespace: str | None) -> list[TableId]:
         """Return the tables of the URL's database, or of those whose names match a pattern."""
@@ -98,31 +102,32 @@ class MySqlSource(MySql, SourceDialect):
             for session, number, user, seconds, text in self.rows(connection, sql)
         }
 
-    def open_transactions(self, connection: Any, *, writers_only: bool) -> Mapping[str, str]:
+    def open_transactions(self, connection: Any, *, writers_only: bool, since: float) -> Mapping[str, str] | None:
         """Return the transactions that have written or locked something, of any session and of none.
 
-        Both numbers and times are those of statements, so that transactions which only read never count.
+        Both numbers and times are those of statements, so that transactions which only read never count. One list
+        serves all tables that ask for a time before it.
         """
-        return {
-            f"transaction {number}": f"of session {session} ({state.lower()}) since {since} UTC"
-            for session, number, state, since, is_writer in self._listed(connection)
-            if is_writer
-        }
+        now = time.monotonic()
+        if self._listed_at <= since:
+            if now < self._next_look:
+                return None
+            found = self._listed(connection)
+            self._next_look = time.monotonic() + _STALE * random.uniform(1, 2)
+            if found is None:
+                return None
+            self._transactions, self._listed_at = found, now
+        return self._transactions
 
-    def _listed(self, connection: Any) -> list[tuple[Any, ...]]:
-        """Return InnoDB's transactions at a time after the call.
+    def _listed(self, connection: Any) -> Mapping[str, str] | None:
+        """Return InnoDB's transactions at a time after the call, None if the server answers with an old list.
 
         The server keeps its list until nobody has read it for 100 ms. So this session opens a transaction, whose row
         must show the very query that reads the list.
         """
         self.execute(connection, "START TRANSACTION WITH CONSISTENT SNAPSHOT")
         try:
-            for _ in range(_MOST_LOOKS):
-                nonce = next(_nonces)
-                found = self.rows(connection, _OPEN.format(nonce=nonce))
-                if any(row[1] for row in found):
-                    return [row[2:] for row in found if not row[1]]
-                time.sleep(_STALE * (1 + nonce % 7 / 7))
+            rows = self.rows(connection, _OPEN.format(nonce=next(_nonces)))
         except pymysql.OperationalError as error:
             if error.args[0] != ER.SPECIFIC_ACCESS_DENIED_ERROR:
                 raise
@@ -130,7 +135,13 @@ class MySqlSource(MySql, SourceDialect):
             raise ConnectError("open transactions are shown to users with the PROCESS privilege", hint=hint) from error
         finally:
             self.roll_back(connection)
-        raise pymysql.OperationalError(ER.UNKNOWN_ERROR, "the server does not renew its list of open transactions")
+        if not any(is_own for is_own, *_ in rows):
+            return None
+        return {
+            f"transaction {number}": f"of session {session} ({state.lower()}) since {start} UTC"
+            for is_own, session, number, state, start, is_writer in rows
+            if is_writer and not is_own
+        }
 
 
 class _MySqlRows(Rows):

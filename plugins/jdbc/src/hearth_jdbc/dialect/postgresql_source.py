@@ -112,7 +112,7 @@ class PostgreSqlSource(PostgreSql, SourceDialect):
         moment = (_EPOCH + dt.timedelta(microseconds=micros)).astimezone(ZoneInfo(self.zone))
         return f"'{moment.isoformat(' ')}'"
 
-    def open_transactions(self, connection: Any, *, writers_only: bool) -> Mapping[str, str]:
+    def open_transactions(self, connection: Any, *, writers_only: bool, since: float) -> Mapping[str, str]:
         """Return transactions of other sessions, and prepared ones.
 
         One that has drawn a number of a sequence holds a lock on the sequence until it ends, so it is a writer.

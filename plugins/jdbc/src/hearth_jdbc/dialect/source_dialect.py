@@ -97,8 +97,10 @@ class SourceDialect(Dialect):
         ((found,),) = self.rows(connection, f"SELECT MAX({self.quote(name)}) FROM {source}")  # noqa: S608 - quoted
         return None if found is None else int(found)
 
-    def open_transactions(self, connection: Any, *, writers_only: bool) -> Mapping[str, str]:
-        """Return other open transactions of the database, each with words for the log.
+    def open_transactions(self, connection: Any, *, writers_only: bool, since: float) -> Mapping[str, str] | None:
+        """Return other open transactions of the database, each with words for the log; None to ask again later.
+
+        They are those of a time after `since`, in seconds of the monotonic clock.
 
         `writers_only` leaves out those that have neither written nor drawn a number. Those without a session, which
         two-phase commit has, are together under `PREPARED`.
