@@ -26,6 +26,7 @@ from hearth.foundation.child import start_child, stop_child
 from hearth.foundation.properties import parse, render
 from tests.page import GUIDE, PAGES, README, ROOT, SERVER, block, commands, file, request
 from tests.peer.hearth_connect import file_bundle
+from tests.peer.topic import Topics
 from tests.reservation import reserve_port
 from tests.timeouts import TIMEOUT, eventually
 
@@ -133,8 +134,11 @@ def test_the_client_guides_commands_run_in_order(
     monkeypatch.chdir(tmp_path)
     (tmp_path / "connectors").mkdir()
     (tmp_path / "connectors" / "lines.yaml").write_text(file("connectors/lines.yaml"))
+    for name in ("given.jsonl", "values.jsonl"):
+        (tmp_path / name).write_text(file(name))
     (tmp_path / "in.txt").write_text("a\n")
     (tmp_path / "worker.properties").write_text(render(given("worker.properties", broker)))
+    Topics(broker.bootstrap_servers).create("client-dead")
     with worker(tmp_path, given("worker.properties", broker)) as host:
         for line in commands(CLIENT):
             words = [host.url if word == f"http://{SERVER}" else word for word in shlex.split(line)]

@@ -69,6 +69,8 @@ RUN_BY = {
     ("toml", PRELOADS): "tests/unit/test_guide.py",
     ("sql", "USING hearth"): "tests/integration/datasource/test_write.py",
     ("yaml", "KafkaConnector"): "tests/integration/test_guide.py",
+    ("json", "a line"): "tests/integration/test_guide.py",
+    ("json", "another line"): "tests/integration/test_guide.py",
     ("json", "issuer"): "tests/unit/discovery/test_trusted_identity.py",
     ("text", "a round trip"): "tests/integration/cli/test_quickstart_command.py",
     ("text", "hearth: ruff"): "tests/unit/test_guide.py",
@@ -254,7 +256,7 @@ def test_keys_exist() -> None:
     known = known_keys() | {type_.group for type_ in PluginType} | {PRELOADS}
     found = {re.sub(r"^(producer|consumer|admin)\.override\.", "", name) for name in KEY_FORM.findall(TEXT)} - known
     for name in found:
-        is_file = name.endswith((".properties", ".json", ".py", ".toml", ".conf", ".txt"))
+        is_file = name.endswith((".properties", ".json", ".jsonl", ".py", ".toml", ".conf", ".txt"))
         assert is_file or (name.startswith("hearth.") and importlib.util.find_spec(name) is not None), name
 
 

@@ -35,7 +35,7 @@ _COLUMNS = ("topic", "stage", "exception", "count", "last", "message")
 
 
 @dataclass(frozen=True)
-class _Queue:
+class DeadLetterQueue:
     """A dead letter queue, the worker whose Kafka cluster has it, and the configuration of its connector."""
 
     topic: str
@@ -160,12 +160,12 @@ def _queue(
     bootstrap_servers: str | None,
     context_name: str | None,
     url: str | None,
-) -> _Queue:
+) -> DeadLetterQueue:
     if (name is None) == (topic is None):
         raise ConfigError("name a connector or a --topic", code="dead_letter.queue", hint="hearth dlq list NAME")
     worker = chosen_worker(worker_config, context_name, bootstrap_servers)
     if topic is not None:
-        return _Queue(topic, worker, {})
+        return DeadLetterQueue(topic, worker, {})
     from hearth.client.selection import Selection
 
     cluster = open_cluster(context_name, url)
@@ -174,7 +174,7 @@ def _queue(
     if not found.config.get(KEY):
         raise ConfigError(f"{name} has no dead letter queue", code="dead_letter.none", hint=f"it is the key {KEY}")
     overrides = {key: value for key, value in found.config.items() if ".override." in key}
-    return _Queue(found.config[KEY], worker, overrides)
+    return DeadLetterQueue(found.config[KEY], worker, overrides)
 
 
 def _matcher(pattern: str | None) -> Callable[[StoredLetter], bool]:

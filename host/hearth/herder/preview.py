@@ -98,7 +98,7 @@ def parse_request(given: Any) -> PreviewRequest:
         is_right = isinstance(value, _KINDS[name]) and isinstance(value, bool) == (name == "accept_effects")
         if value is not None and not is_right:
             raise ConfigError(f"{name} is {value!r}, which has the wrong type", code="preview.invalid")
-    members: dict[str, Any] = {_NAMES.get(each, each): value for each, value in given.items() if value is not None}
+    members = {_NAMES.get(str(each), str(each)): value for each, value in given.items() if value is not None}
     config = {name: value if isinstance(value, str) else str(value) for name, value in given["config"].items()}
     named, records = given.get("name") or config.get("name") or "preview", given.get("records")
     return PreviewRequest(

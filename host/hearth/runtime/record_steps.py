@@ -90,18 +90,18 @@ class RecordSteps:
             begun = time.perf_counter()
             outcome = chain.transform([alone])
             micros = round((time.perf_counter() - begun) * 1e6)
-            told = {"micros": micros, "predicate": plugin.predicate}
+            facts = {"micros": micros, "predicate": plugin.predicate}
             if outcome.failures:
                 error = outcome.failures[0].error
                 text = self._view.shown(f"{error.class_name}: {error.message}")
-                results.append(StepResult(plugin.role, FAILED, error=text, **told))  # type: ignore[arg-type]
+                results.append(StepResult(plugin.role, FAILED, error=text, **facts))  # type: ignore[arg-type]
                 return None
             left = [each for each in outcome.batches if each.num_rows]
             if not left:
-                results.append(StepResult(plugin.role, FILTERED, **told))  # type: ignore[arg-type]
+                results.append(StepResult(plugin.role, FILTERED, **facts))  # type: ignore[arg-type]
                 return None
             batch = left[0]
-            results.append(self._compared(plugin.role, results, self._view.of(batch), told))
+            results.append(self._compared(plugin.role, results, self._view.of(batch), facts))
         return batch
 
     def _do(self, step: str, results: list[StepResult], act: Callable[[], View]) -> bool:
@@ -116,10 +116,10 @@ class RecordSteps:
         results.append(self._compared(step, results, shown, {"micros": micros}))
         return True
 
-    def _compared(self, step: str, results: list[StepResult], shown: View, told: dict[str, Any]) -> StepResult:
+    def _compared(self, step: str, results: list[StepResult], shown: View, facts: dict[str, Any]) -> StepResult:
         before = results[-1].record or {}
         found = [] if step == "convert" else list(changes(before, shown))
-        return StepResult(step, CHANGED if found else PASSED, shown, found, **told)
+        return StepResult(step, CHANGED if found else PASSED, shown, found, **facts)
 
     def _bytes(self, batch: Batch) -> View:
         written = self._codec.write(batch)
