@@ -39,11 +39,8 @@ def test_metrics_have_the_conditions(client: Client) -> None:
     client.create("d")
     client.call("PUT", "/connectors/d/stop")
     time.sleep(1.1)  # an answer is given again for a second
-    lines = [
-        line
-        for line in client.call("GET", "/metrics").text.splitlines()
-        if line.startswith("hearth_connector_condition{")
-    ]
+    text = client.call("GET", "/metrics").text
+    lines = [line for line in text.splitlines() if line.startswith("hearth_connector_condition{")]
     assert [line for line in lines if 'connector="d"' in line] == [
         'hearth_connector_condition{connector="d",condition="stopped"} 1'
     ]

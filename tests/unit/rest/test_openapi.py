@@ -71,6 +71,8 @@ def fits(value: Any, schema: dict[str, Any], document: dict[str, Any]) -> bool:
                 for key, item in value.items()
             )
         )
+    if schema["type"] == "number":
+        return type(value) in (int, float)
     kinds: dict[str, type[Any]] = {"string": str, "integer": int, "boolean": bool}
     return type(value) is kinds[schema["type"]] and value in schema.get("enum", [value])
 
