@@ -154,6 +154,7 @@ class Host(ABC):
             worker.task_link_port,
             tokens.token,
         )
+        link.is_watched = self.metrics.is_watched
         pool = StagePool()
         leader_services = LeaderServices(
             directory=directory,

@@ -51,6 +51,7 @@ class MetricCollector:
     def collect(self, version: Mapping[str, str]) -> Iterator[Measurement]:
         """Yield all values; ``version`` has the version and commit of Kafka Connect's interface."""
         services, board = self._services, self._services.board
+        services.metrics.watch()
         entries = services.configs.snapshot()
         supervisors = self._reconciler.supervisors()
         tasks = 0

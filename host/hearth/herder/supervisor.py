@@ -149,6 +149,8 @@ class Supervisor:
             return
         if event.counts:
             task.on_counts(event.generation, event.counts)
+        if event.plugins is not None:
+            task.on_plugins(event.generation, event.plugins)
         if event.kind == "lost":
             task.on_lost_link(event.generation)
         elif event.kind == "topics":

@@ -22,6 +22,7 @@ from hearth.metric.worker_metric import WorkerMetrics
 from hearth.runtime.launcher import Launcher, TaskEnd, TaskLaunch
 from hearth.runtime.plan import TaskPlan
 from hearth.storage import State
+from hearth_stage.plugin_call import Metric
 
 log = logging.getLogger(__name__)
 
@@ -211,6 +212,11 @@ class SupervisedTask:
         """Add what the current run has counted."""
         if generation == self._generation:
             self._metrics.take(counts)
+
+    def on_plugins(self, generation: int, metrics: Iterable[Metric]) -> None:
+        """Take what the plugins of the current run measure."""
+        if generation == self._generation:
+            self.measured.take_plugins(metrics)
 
     def on_topics(self, generation: int, topics: Iterable[str]) -> None:
         """Record the topics that the current run uses, also while it drains."""

@@ -37,6 +37,7 @@ from hearth.link.link_call import (
     ForgetTopics,
     GetToken,
     Introduce,
+    TellPlugins,
     TellStatus,
     WriteOffsets,
 )
@@ -49,6 +50,7 @@ from hearth_stage.channel import Channel, ChannelClosed, Request
 from hearth_stage.frame import MAX_FRAME
 from hearth_stage.log_call import LogLine, SetLevels
 from hearth_stage.offset_call import ReadOffsets, StoredOffsets
+from hearth_stage.plugin_call import Metric
 from hearth_stage.token_call import GivenToken
 
 log = logging.getLogger(__name__)
@@ -65,7 +67,7 @@ GREETING_BYTES = 4096
 class TaskEvent:
     """An event of a task: a ``status`` with its state, new ``topics``, ``counts``, or a ``lost`` link.
 
-    ``counts`` may come with a status as well.
+    ``counts`` may come with a status as well; ``plugins`` are the metrics of a task's plugins, None if not told.
     """
 
     connector: str
@@ -76,6 +78,7 @@ class TaskEvent:
     trace: str | None = None
     topics: tuple[str, ...] = ()
     counts: CHANGES = field(default_factory=dict)
+    plugins: tuple[Metric, ...] | None = None
 
 
 @dataclass
@@ -160,13 +163,15 @@ class TaskLinkServer:
         self._lock = threading.Lock()
         self._left = threading.Condition(self._lock)
         self._closed = threading.Event()
+        self.is_watched: Callable[[], bool] = lambda: False
+        """Returns whether somebody has read the metrics lately."""
         new = partial(_IncomingConnection, self)
         self.listener = LinkListener(listen or host, port, server_context(identity), new)
 
     def start(self) -> tuple[str, int]:
         """Listen, and return the address for tasks."""
         self.listener.start()
-        keep_alive(self._channels, self._closed)
+        keep_alive(self._channels, self._closed, lambda: self.is_watched())
         levels.subscribe(self)
         return self.address
 
@@ -309,6 +314,8 @@ class TaskLinkServer:
         elif isinstance(message, Alive):
             if message.counts:
                 self._on_event(TaskEvent(*facts, "counts", counts=message.counts))
+        elif isinstance(message, TellPlugins):
+            self._on_event(TaskEvent(*facts, "plugins", plugins=tuple(message.metrics)))
         else:
             raise LookupError(f"an admitted task has no operation {message.op!r}")
         return None

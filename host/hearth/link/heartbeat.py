@@ -11,7 +11,6 @@ import threading
 from collections.abc import Callable, Iterable
 
 from hearth.link.link_call import Alive
-from hearth.link.task_counts import CHANGES
 from hearth_stage.channel import Channel, ChannelClosed
 
 HEARTBEAT_SECONDS = 5.0
@@ -30,24 +29,30 @@ def watch(connection: socket.socket) -> None:
         connection.setsockopt(socket.IPPROTO_TCP, option, int(SILENCE_SECONDS * 1000))
 
 
-def keep_alive(channels: Callable[[], Iterable[Channel]], closed: threading.Event) -> threading.Thread:
+def keep_alive(
+    channels: Callable[[], Iterable[Channel]],
+    closed: threading.Event,
+    is_watched: Callable[[], bool] = lambda: False,
+) -> threading.Thread:
     """Start and return a thread that sends heartbeats on all channels until ``closed`` is set.
 
-    Work on other threads does not delay it, and a peer that reads nothing does not delay the others.
+    Work on other threads does not delay it, and a peer that reads nothing does not delay the others. ``is_watched`` is
+    sent with each.
     """
 
     def beat() -> None:
         while not closed.wait(HEARTBEAT_SECONDS):
+            message = Alive(is_watched=is_watched())
             for channel in channels():
-                say_alive(channel)
+                say_alive(channel, message)
 
     thread = threading.Thread(target=beat, name="link-heartbeat", daemon=True)
     thread.start()
     return thread
 
 
-def say_alive(channel: Channel, counts: CHANGES | None = None) -> bool:
+def say_alive(channel: Channel, message: Alive | None = None) -> bool:
     """Send a heartbeat, unless another message is being sent or the peer has gone; return whether it was sent."""
     with contextlib.suppress(ChannelClosed):
-        return channel.remind(Alive() if counts is None else Alive(dict(counts)))
+        return channel.remind(message or Alive())
     return False

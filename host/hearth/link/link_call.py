@@ -8,6 +8,7 @@ from typing import Any
 from hearth_stage.call import Call, Notice, operations
 from hearth_stage.log_call import LogLine, SetLevels
 from hearth_stage.offset_call import ReadOffsets
+from hearth_stage.plugin_call import Metric
 from hearth_stage.token_call import GivenToken
 
 
@@ -61,9 +62,20 @@ class GetToken(Call[GivenToken], op="tokens.get"):
 
 @dataclass(frozen=True)
 class Alive(Notice, op="alive"):
-    """Heartbeat of this side; a task's has the ``TaskCounts`` that have changed since those that it sent before."""
+    """Heartbeat of this side; a task's has the ``TaskCounts`` that have changed since those that it sent before.
+
+    With ``is_watched`` the host asks for ``TellPlugins`` as well: somebody has read its metrics lately.
+    """
 
     counts: dict[str, float] = field(default_factory=dict)
+    is_watched: bool = False
+
+
+@dataclass(frozen=True)
+class TellPlugins(Notice, op="plugins.metrics"):
+    """What the plugins of the task measure: all that is known now."""
+
+    metrics: list[Metric]
 
 
 @dataclass(frozen=True)
@@ -115,4 +127,6 @@ COMMANDS: dict[str, type[Command]] = {kind.op: kind for kind in (Pause, Resume, 
 ENDS = (Stop, Replace)
 """Commands that end a task."""
 TO_TASK = {**COMMANDS, **operations(ForgetTopics, SetLevels, Alive, AskUsage)}
-TO_HOST = operations(Introduce, TellStatus, LogLine, AddTopics, ReadOffsets, WriteOffsets, GetToken, Alive)
+TO_HOST = operations(
+    Introduce, TellStatus, LogLine, AddTopics, ReadOffsets, WriteOffsets, GetToken, Alive, TellPlugins
+)

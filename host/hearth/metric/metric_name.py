@@ -10,10 +10,11 @@ What Kafka Connect does not measure has one name in all of them.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
-from hearth.metric.sensor import CONNECT, OWN, PROCESS, Sensor, SensorKind, Tags
+from hearth.metric.sensor import ADMIN, CONNECT, CONSUMER, OWN, PROCESS, PRODUCER, Sensor, SensorKind, Tags
 
 
 @dataclass(frozen=True)
@@ -117,8 +118,29 @@ PROFILES: dict[str, Callable[[Sensor], Iterator[MetricName]]] = {
 DEFAULT_PROFILE = "reporter"
 
 
+_DEBEZIUM = "debezium."
+_DEBEZIUM_LABELS = {"server": "name", "key": "table"}
+_ILLEGAL = re.compile(r"[^a-zA-Z0-9_]")
+
+
+def _debezium_label(tag: str) -> str:
+    return _DEBEZIUM_LABELS.get(tag, _snake(tag))
+
+
+def _of_bean(sensor: Sensor, profiles: Sequence[str]) -> Iterator[MetricName]:
+    """Yield the names of an attribute of an MBean: as the JMX exporter writes it without rules, and Debezium's."""
+    name, text = _ILLEGAL.sub("_", sensor.name), "value" if sensor.kind is SensorKind.TEXT else ""
+    if sensor.domain.startswith(_DEBEZIUM) and not text and {"debezium", "confluent"} & {*profiles}:
+        yield MetricName(f"debezium_metrics_{name}", "gauge", _debezium_label)
+    if not {"debezium", "confluent"} >= {*profiles} or not sensor.domain.startswith(_DEBEZIUM):
+        whole = "_".join(filter(None, (_snake(sensor.domain), _snake(sensor.group), name)))
+        yield MetricName(_ILLEGAL.sub("_", whole), "gauge", _snake, text)
+
+
 def names_of(sensor: Sensor, profiles: Sequence[str]) -> list[MetricName]:
     """Return the names of a sensor in some profiles, without repetitions."""
     if sensor.domain in (OWN, PROCESS):
         return list(_one_name(sensor))
+    if sensor.domain not in (CONNECT, CONSUMER, PRODUCER, ADMIN):
+        return list(_of_bean(sensor, profiles))
     return [each for profile in profiles for each in PROFILES[profile](sensor)]

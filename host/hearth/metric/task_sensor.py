@@ -6,11 +6,13 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from hearth.metric.client_sensor import SENSORS, ClientTags
+from hearth.metric.plugin_sensor import of_plugins
 from hearth.metric.run_history import RunHistory
 from hearth.metric.sensor import CONSUMER, OWN, PRODUCER, Measurement, Sensor, SensorKind, Tags, measured
 from hearth.metric.task_metric import PAUSED, RUNNING, TaskMetrics
 from hearth.runtime.plan import TaskPlan
 from hearth.staging.plugin_plan import PluginSpec
+from hearth_stage.plugin_call import Metric
 
 TASK, SOURCE, SINK = "connector-task-metrics", "source-task-metrics", "sink-task-metrics"
 ERROR = "task-error-metrics"
@@ -211,11 +213,17 @@ class MeasuredTask:
         ]
         self._phase_tags = {phase: self._tags.plus(phase=phase) for phase, _ in metrics.times()}
         self._client = SENSORS[CONSUMER if plan.sink else PRODUCER], _client_of(plan)
+        self._connector, self._number = plan.connector, plan.task
+        self._of_plugins: list[Measurement] = []
         self._texts = [*self._described(plan), *self._steps(plan.plugins)]
+
+    def take_plugins(self, metrics: Iterable[Metric]) -> None:
+        """Replace what the plugins of the task measure."""
+        self._of_plugins = of_plugins(self._connector, self._number, metrics)
 
     def measure(self, state: str) -> list[Measurement]:
         """Return all values of the task, which is in this state."""
-        found: list[Measurement] = [(STATUS, self._tags, state.lower()), *self._texts]
+        found: list[Measurement] = [(STATUS, self._tags, state.lower()), *self._texts, *self._of_plugins]
         for table in self._tables:
             found += table.measure(self.metrics, self._tags)
         found += self._measure_own()

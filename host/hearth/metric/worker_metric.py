@@ -13,6 +13,9 @@ from hearth.metric.run_history import RunHistories
 from hearth.metric.sample_window import SampleWindows, WindowedStat
 from hearth.metric.task_metric import TaskMetrics
 
+WATCHED_SECONDS = 150.0
+"""After a scrape, tasks ask their plugins for metrics for this long: scrapers come every minute at least."""
+
 
 class StartCounts:
     """How often something was started, and how often that succeeded. Thread-safe."""
@@ -105,10 +108,19 @@ class WorkerMetrics:
         self.task_starts = StartCounts(self.windows)
         self.leader_changes = LeaderChanges(self.windows)
         self.histories = RunHistories()
+        self._watched_at = -math.inf
         self.leader: Callable[[], str | None] | None = None
         """Returns the URL of the cluster's leader, without waiting; None where there is no cluster."""
         self.clients: dict[str, WorkerClient] = {}
         """The clients with which hosts elect their leader, by domain."""
+
+    def watch(self) -> None:
+        """Note that somebody reads the metrics."""
+        self._watched_at = time.monotonic()
+
+    def is_watched(self) -> bool:
+        """Return whether somebody has read the metrics in the last minutes."""
+        return time.monotonic() - self._watched_at < WATCHED_SECONDS
 
     def client(self, *, logs_in: bool) -> WorkerClient:
         """Return new metrics of a client of the worker."""

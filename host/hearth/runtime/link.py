@@ -31,6 +31,7 @@ from hearth.link.link_call import (
     Command,
     GetToken,
     Introduce,
+    TellPlugins,
     TellStatus,
     WriteOffsets,
 )
@@ -43,6 +44,7 @@ from hearth_stage.call import Call
 from hearth_stage.channel import Channel, ChannelClosed, Request
 from hearth_stage.log_call import LogLine, SetLevels
 from hearth_stage.offset_call import ReadOffsets
+from hearth_stage.plugin_call import Metric
 from hearth_stage.token_call import GivenToken
 
 R = TypeVar("R")
@@ -112,6 +114,8 @@ class TaskLink:
         self.pause_detector = PauseDetector()
         self.reporter: Reporter | None = None
         """What the task's heartbeats report."""
+        self.on_watched: Callable[[], None] = lambda: None
+        """Called on the link's thread, again and again while somebody reads the host's metrics; may not block."""
         try:
             connection = _reach(address)
         except OSError as error:
@@ -134,6 +138,10 @@ class TaskLink:
     def say(self, line: LogLine) -> None:
         """Send a log line to the host; raises ``ChannelClosed`` when it is lost."""
         self._channel.notify(line)
+
+    def tell_plugins(self, metrics: list[Metric]) -> None:
+        """Report what plugins measure; raises ``ChannelClosed`` when the host is lost."""
+        self._channel.notify(TellPlugins(metrics))
 
     def add_topics(self, topics: list[str]) -> None:
         """Report the topics that the task uses; a lost host is detected elsewhere."""
@@ -177,6 +185,8 @@ class TaskLink:
             self._on_command(message)
         elif isinstance(message, Alive):
             self._say_alive()
+            if message.is_watched:
+                self.on_watched()
         elif isinstance(message, AskUsage):
             from hearth.runtime.executor_usage import executor_usage  # few hosts ask for it
 
@@ -188,7 +198,7 @@ class TaskLink:
         reporter = self.reporter
         if reporter is None:
             say_alive(self._channel)
-        elif say_alive(self._channel, changes := reporter.report()):
+        elif say_alive(self._channel, Alive(changes := reporter.report())):
             reporter.reported(changes)
 
 

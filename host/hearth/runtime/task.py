@@ -30,13 +30,14 @@ from hearth.runtime.link import HostUnreachable, TaskLink, Welcome
 from hearth.runtime.observer import TaskObserver
 from hearth.runtime.pipeline import Pipeline, Prepared
 from hearth.runtime.plan import SinkPlan, SourcePlan
+from hearth.runtime.plugin_meter import PluginMeter
 from hearth.runtime.put_format import put_format_of
 from hearth.runtime.sink import SinkLoop
 from hearth.runtime.source import SourceLoop
 from hearth.runtime.subscription import Subscription
 from hearth.runtime.task_services import TaskServices
 from hearth.staging.chain import split
-from hearth.staging.place import OWN_STAGES, OpenStage, Place, PlaceOpener
+from hearth.staging.place import OWN_STAGES, OpenStage, Place, PlaceOpener, StagePlace
 from hearth.staging.sink_stage import start_sink
 from hearth.staging.source_stage import answer_source, source_start, start_source
 from hearth.staging.tolerance import DeadLetters, Tolerance
@@ -183,7 +184,10 @@ class TaskRun:
         def on_death(stage: Stage) -> None:
             self._event_queue.put(StageEnded(stage))
 
-        return PlaceOpener(self._plan, answer, on_death, retry, end.watch, self._open_stage).open(opened)
+        stage, places = PlaceOpener(self._plan, answer, on_death, retry, end.watch, self._open_stage).open(opened)
+        stages = [place.stage for place in places.values() if isinstance(place, StagePlace)]
+        self._link.on_watched = PluginMeter(stages, self._link.tell_plugins).ask
+        return stage, places
 
     def _open_producer(self, opened: ExitStack, source: SourcePlan) -> Producer:
         """Open the producer; a transactional one fences earlier runs, before offsets are read."""

@@ -16,12 +16,13 @@ from hearth.foundation.log_context import label_of_record
 from hearth.foundation.log_level import levels
 from hearth.link.encryption import EncryptedSocket, server_context
 from hearth.link.heartbeat import say_alive
-from hearth.link.link_call import Replace, Stop
+from hearth.link.link_call import Alive, Replace, Stop
 from hearth.runtime.link import HostUnreachable
 from hearth_api import ConnectError
 from hearth_stage.channel import ChannelClosed
 from hearth_stage.log_call import LogLine
-from tests.timeouts import TIMEOUT
+from hearth_stage.plugin_call import Metric
+from tests.timeouts import TIMEOUT, eventually
 from tests.unit.link.link_world import Guest, Host, Wire
 from tests.unit.runtime.sample import task_plan
 
@@ -184,7 +185,23 @@ def test_counts_come_with_the_answer_to_a_heartbeat(host: Host, guests: list[Gue
         assert say_alive(channel)
     event = host.next_event()
     assert (event.kind, event.generation, event.counts) == ("counts", 1, {"polled": 5, "poll_seconds": 0.25})
-    assert counting.sent == event.counts
+    assert eventually(lambda: counting.sent == event.counts, TIMEOUT)
     guest.link.status("RUNNING", None, {"polled": 9})
     event = host.next_event()
     assert (event.kind, event.state, event.counts) == ("status", "RUNNING", {"polled": 9})
+
+
+def test_plugins_are_asked_only_while_somebody_watches(host: Host, guests: list[Guest]) -> None:
+    """The heartbeat says so, and what they measure reaches the host."""
+    guest = guests[0].join(host.expect("c", 0, 1))
+    watched = threading.Event()
+    guest.link.on_watched = watched.set
+    guest.link.reporter = Counting()
+    (channel,) = host.server._channels()
+    say_alive(channel)
+    assert host.next_event().kind == "counts"
+    assert not watched.is_set()
+    say_alive(channel, Alive(is_watched=True))
+    assert watched.wait(TIMEOUT)
+    guest.link.tell_plugins([Metric("plugins", "n", value=3)])
+    assert [each.value for each in host.next_event().plugins or ()] == [3]
