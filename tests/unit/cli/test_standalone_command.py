@@ -217,7 +217,7 @@ def test_withheld_credentials_are_logged_by_name(
 def test_keys_without_effect_are_warned_of_with_the_reason(command: Command) -> None:
     """Nothing is dropped in silence."""
     outcome = command.run(metric_reporters="org.example.Reporter", plugin_discovery="only_scan")
-    assert "metric.reporters has no effect: metrics are not reported" in outcome.stderr
+    assert "metric.reporters has no effect: GET /metrics has the metrics" in outcome.stderr
     assert "plugin.discovery has no effect" in outcome.stderr
 
 
