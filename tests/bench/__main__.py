@@ -155,7 +155,10 @@ def main(
     of a stream; (z) a DataFrame written to a file, compared with Spark's own writer; (through) w through Kafka.
     (dirty) real-world data: optional members, failures, alternating topics, headers, the worst row first; dirty:bad-1
     is one row of it, dirty:bad a group: shapes, schemas, formats, bad, dead, cast, source, filter,
-    topics, headers, sizes. (database) the JDBC connectors and the bulk ways of four databases.
+    topics, headers, sizes. (database) the JDBC connectors and the bulk ways of four databases. Java's own plugins from
+    their jars: (jar-source) and (jar-sink) files, (jar-mirror) a topic, (jar-tables) twenty tables in turn,
+    (jar-changes) Debezium's changes of MariaDB, (jar-start) lists, validation and start, (jar-tasks) the memory of
+    twenty tasks.
     """
     with tempfile.TemporaryDirectory(prefix="hearth-bench-") as folder:
         # Kafka's own server settings: the broker is not measured, and both sides use it.
