@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -106,5 +107,14 @@ def test_lines_pass_from_java_to_java(worker: HearthConnect, broker: KafkaBroker
         )
 
     assert eventually(stored, TIMEOUT)
+
+    def is_measured() -> bool:
+        text = worker.rest.call("GET", "/metrics").text
+        found = dict(re.findall(r'^kafka_connect_(\w+)\{connector="java-\w+",task="0"\} (.+)$', text, re.MULTILINE))
+        puts, polls = found.get("sink_task_metrics_sink_record_send"), found["source_task_metrics_source_record_poll"]
+        times = [found[f"{each}_batch_max_time_ms"] for each in ("source_task_metrics_poll", "sink_task_metrics_put")]
+        return (puts, polls) == ("5000", "5000") and all(float(each) > 0 for each in times)
+
+    assert eventually(is_measured, TIMEOUT)
     for config in (source, sink):
         worker.delete(config["name"])
