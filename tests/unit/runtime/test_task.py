@@ -10,6 +10,7 @@ import pytest
 from hearth.foundation.certificate import make_identity
 from hearth.isolation.environment import Environment
 from hearth.isolation.stage_tenant import StageLost
+from hearth.kafka.client_statistics import StatisticsKeeper
 from hearth.kafka.consumer import Consumer
 from hearth.kafka.token import no_tokens
 from hearth.link.admission import LinkAddress
@@ -213,6 +214,8 @@ def test_run_with_transactions_claims_them_before_it_waits_for_its_offsets(
     happened: list[str] = []
 
     class Claimed:
+        statistics = StatisticsKeeper()
+
         def __init__(self, config: dict[str, str]) -> None:
             happened.append(config["transactional.id"])
 
