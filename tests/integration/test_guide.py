@@ -58,7 +58,8 @@ def send(host: LocalHost, line: str) -> Any:
     def is_answered() -> bool:
         try:
             with urllib.request.urlopen(given, timeout=TIMEOUT) as answer:
-                answers.append(answer.read())
+                is_json = answer.headers["content-type"] == "application/json"
+                answers.append(answer.read() if is_json else json.dumps(answer.read().decode()).encode())
         except urllib.error.HTTPError as error:
             with error:
                 if error.code not in (404, 409):
