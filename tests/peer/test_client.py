@@ -94,3 +94,7 @@ def test_what_only_hearth_has_says_so(cli: Cli, tmp_path: Path) -> None:
     (tmp_path / "c.properties").write_text("name=c\nconnector.class=FileStreamSource\ntopic=t\n")
     done = cli("apply", "-f", str(tmp_path), "--owner", "me", "--yes")
     assert (done.code, "this needs Hearth" in done.err) == (2, True)
+    assert cli("apply", "-f", str(tmp_path), "--yes").code == 0
+    explained = cli("explain", "c")
+    assert (explained.code, "this needs Hearth" in explained.err) == (2, True)
+    assert cli("connectors", "delete", "c", "--yes").code == 0

@@ -25,6 +25,7 @@ COMMANDS = {
     "standalone": ("standalone_command:standalone", "Run a standalone host."),
     "distributed": ("distributed_command:distributed", "Run a host of a cluster."),
     "status": ("status_command:status", "Show connectors of a running cluster."),
+    "explain": ("explain_command:explain", "Explain what a connector does or waits for."),
     "connectors": ("connectors_command:connectors", "List, pause, resume, stop, restart or delete connectors."),
     "apply": ("apply_command:apply", "Make a cluster's connectors those of files."),
     "diff": ("apply_command:diff", "Show what apply would change."),

@@ -6,8 +6,8 @@ import json
 import sys
 import time
 from collections import Counter
-from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -23,8 +23,12 @@ _CLEAR = "\x1b[H\x1b[2J"
 _EVERY = 0.5
 """Seconds between two looks of --watch."""
 _TRACE_LINES = 2
+_ENDS = 3
+"""How many of the last ends of a task's runs are shown."""
 _LONGEST = 100
-_REMEDY = "correct the configuration (`hearth diff`, `hearth apply`), or `hearth connectors restart {}`"
+_REMEDY = (
+    "`hearth explain {}`; correct the configuration (`hearth diff`, `hearth apply`), or `hearth connectors restart {}`"
+)
 
 
 @click.command()
@@ -48,20 +52,21 @@ def status(selection: Selection, cluster: RemoteCluster, as_json: bool, output: 
             else:
                 if watch and sys.stdout.isatty():
                     click.echo(_CLEAR, nl=False)
-                _show(found, bool(selection.names), as_json, output)
+                _show(found, cluster if selection.names else None, as_json, output)
             shown = found
         if not watch:
             return
         time.sleep(_EVERY)
 
 
-def _show(found: list[RemoteConnector], with_tasks: bool, as_json: bool, output: str | None) -> None:
+def _show(found: list[RemoteConnector], cluster: RemoteCluster | None, as_json: bool, output: str | None) -> None:
+    """Print connectors, with the tasks and reports that a ``cluster`` has of them."""
     if as_json:
         echo_items(each.to_json() for each in found)
     elif output == "name":
         echo_names(each.name for each in found)
-    elif with_tasks:
-        click.echo("\n\n".join(printable("\n".join(_details(each))) for each in found))
+    elif cluster is not None:
+        click.echo("\n\n".join(printable("\n".join(_details(each, cluster.report(each.name)))) for each in found))
     else:
         rows = [(each.name, each.type, each.worst, _tasks(each), each.worker_id, _reason(each)) for each in found]
         echo_table(("NAME", "TYPE", "STATE", "TASKS", "WORKER", "ERROR"), rows, "no connectors")
@@ -78,12 +83,12 @@ def _tasks(connector: RemoteConnector) -> str:
 
 
 def _reason(connector: RemoteConnector) -> str:
-    lines = (connector.first_trace or "").strip().splitlines()
-    first = lines[0] if lines else ""
-    return first if len(first) <= _LONGEST else f"{first[:_LONGEST]}…"
+    return _first(connector.first_trace or "")
 
 
-def _details(connector: RemoteConnector) -> Iterator[str]:
+def _details(connector: RemoteConnector, report: Mapping[str, Any] | None) -> Iterator[str]:
+    """Yield a connector as lines; the report is Hearth's, None on a worker of Java."""
+    known = {} if report is None else {task["id"]: task for task in report["tasks"]}
     version = f" {connector.version}" if connector.version else ""
     yield f"{connector.name}: {connector.state}, {connector.type}{version} on {connector.worker_id or 'no worker'}"
     yield f"  class {connector.config.get('connector.class', '?')}"
@@ -91,8 +96,28 @@ def _details(connector: RemoteConnector) -> Iterator[str]:
     for task in connector.tasks:
         yield f"  task {task.id}: {task.state} on {task.worker_id}"
         yield from _trace(task.trace)
+        yield from _run(known.get(task.id, {}))
+    if report is not None and report["lag"]["records"] is not None:
+        yield f"  lag {report['lag']['records']:,} records, {report['lag']['seconds'] or 0:g} s"
     if connector.worst == "FAILED":
-        yield f"  what to do: {_REMEDY.format(connector.name)}"
+        yield f"  what to do: {_REMEDY.format(connector.name, connector.name)}"
+
+
+def _run(task: Mapping[str, Any]) -> Iterator[str]:
+    """Yield what a report knows of a task's run."""
+    if "since" not in task:
+        return
+    rates = {name: rate for name, rate in task["rates"].items() if rate}
+    shown = ", ".join(f"{name} {rate:,.1f}/s" for name, rate in rates.items()) or "no records now"
+    yield f"    since {task['since']}, {task['restarts']} restarts, {shown}"
+    for end in task["ends"][:_ENDS]:
+        yield f"    {end['how']} at {end['at']}: {_first(end['words'] or '')}"
+
+
+def _first(text: str) -> str:
+    lines = text.strip().splitlines()
+    first = lines[0] if lines else ""
+    return first if len(first) <= _LONGEST else f"{first[:_LONGEST]}…"
 
 
 def _trace(trace: str | None) -> Iterator[str]:

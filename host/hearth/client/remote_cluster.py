@@ -165,6 +165,20 @@ class RemoteCluster:
         """Record who owns a connector; needs Hearth."""
         self._request("PUT", "/hearth/connectors/owner", {"owner": owner}, {"name": name})
 
+    def report(self, name: str) -> dict[str, Any] | None:
+        """Return what Hearth knows of a connector: revision, runs, counts, rates, lag; None on a worker of Java."""
+        try:
+            return dict(self._request("GET", "/hearth/connectors/report", query={"name": name}))
+        except NotFoundError:
+            return None
+
+    def explanation(self, name: str) -> dict[str, Any]:
+        """Return what a connector that exists does or waits for, with findings; needs Hearth."""
+        try:
+            return dict(self._request("GET", "/hearth/connectors/explain", query={"name": name}))
+        except NotFoundError as error:
+            raise ConfigError(_NEEDS_HEARTH, code="client.java", hint="see `hearth status NAME`") from error
+
     def preview(self, request: Mapping[str, Any]) -> dict[str, Any]:
         """Return what becomes of a few records; needs Hearth."""
         try:

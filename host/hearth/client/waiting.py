@@ -34,8 +34,9 @@ class Waiting:
     """Waits for connectors of a cluster.
 
     Kafka Connect's status does not say which configuration it is about: right after a change it still shows the run
-    before. So a state counts once it lasted ``settle`` seconds since the call, and a failure that ``before`` already
-    had counts only after some seconds more.
+    before. Hearth's report does, so there a state counts as soon as that configuration runs. On a worker of Java a
+    failure that ``before`` already had counts only after some seconds. Everywhere a state has to last ``settle``
+    seconds.
     """
 
     def __init__(
@@ -46,6 +47,8 @@ class Waiting:
         self._timeout = timeout
         self._settle = settle
         self._clock = clock
+        self._current: dict[str, bool | None] = {}
+        """Whether a connector runs its configuration; None on a worker of Java, which does not say."""
 
     def wait(self, goals: Mapping[str, str], before: Mapping[str, RemoteConnector] | None = None) -> None:
         """Wait for the goal of each connector, by its name: RUNNING, PAUSED, STOPPED or DELETED.
@@ -60,6 +63,9 @@ class Waiting:
             now = self._clock()
             for name, goal in list(left.items()):
                 each = found.get(name)
+                if self._is_old(each, goal, now - begun):
+                    reached_at.pop(name, None)
+                    continue
                 self._refuse_failure(each, goal, (before or {}).get(name), now - begun)
                 if not is_reached(each, goal):
                     reached_at.pop(name, None)
@@ -73,12 +79,27 @@ class Waiting:
             if left:
                 time.sleep(POLL_SECONDS)
 
+    def _is_old(self, found: RemoteConnector | None, goal: str, seconds: float) -> bool:
+        """Return whether a status, fetched ``seconds`` after the begin, may be of an earlier configuration.
+
+        It is if the report did not say before that the present one runs. A connector that fails to start may never
+        run it, so a failure counts after some seconds.
+        """
+        if found is None or goal != RUNNING or not (is_reached(found, goal) or found.worst == FAILED):
+            return False
+        if self._current.get(found.name, False) is not False:
+            return False
+        report = self._cluster.report(found.name)
+        self._current[found.name] = None if report is None else bool(report["running"])
+        return report is not None and not (found.worst == FAILED and seconds > STALE_SECONDS)
+
     def _refuse_failure(
         self, found: RemoteConnector | None, goal: str, before: RemoteConnector | None, seconds: float
     ) -> None:
         if found is None or goal != RUNNING or found.worst != FAILED:
             return
-        if before is not None and before.first_trace == found.first_trace and seconds < STALE_SECONDS:
+        is_stale = self._current.get(found.name) is None and seconds < STALE_SECONDS
+        if is_stale and before is not None and before.first_trace == found.first_trace:
             return
         reason = (found.first_trace or "").strip().splitlines()
         raise ConnectorFailed(f"{found.name} is FAILED{': ' + reason[0] if reason else ''}", trace=found.first_trace)

@@ -130,13 +130,14 @@ def test_prune_deletes_what_the_owner_no_longer_has(cli: Cli, host: Host, folder
     assert host.rest.call("GET", "/hearth/owners").json == {f"{name}-d": f"{name}-2"}
 
 
-def test_a_connector_that_fails_ends_the_wait(cli: Cli, tmp_path: Path, name: str) -> None:
-    """At once, with exit code 1 and the reason."""
+@pytest.mark.parametrize("where", ["start", "connector.start"])
+def test_a_connector_that_fails_ends_the_wait(cli: Cli, tmp_path: Path, name: str, where: str) -> None:
+    """With exit code 1 and the reason, whether a task or the connector fails."""
     config = {"connector.class": "org.example.MisbehavingSourceConnector", "topic": name, "misbehave.how": "raise"}
-    (tmp_path / "c.json").write_text(json.dumps({"name": name, "config": {**config, "misbehave.where": "start"}}))
+    (tmp_path / "c.json").write_text(json.dumps({"name": name, "config": {**config, "misbehave.where": where}}))
     done = cli("apply", "-f", str(tmp_path / "c.json"), "--yes", "--wait")
     assert done.code == 1
-    assert f"error: {name} is FAILED: " in done.err
+    assert f"raised in {where} as configured" in done.err
 
 
 def test_connectors_from_standard_input(cli: Cli, tmp_path: Path, name: str, monkeypatch: pytest.MonkeyPatch) -> None:

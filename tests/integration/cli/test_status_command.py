@@ -34,7 +34,7 @@ def test_connectors_have_a_line_each_and_failed_ones_come_first(
     assert rows[pair[1]] == ["sink", "RUNNING", "1"]
     details = cli("status", broken).out
     assert "  task 0: FAILED" in details
-    assert "what to do: correct the configuration (`hearth diff`, `hearth apply`), or `hearth connectors" in details
+    assert f"what to do: `hearth explain {broken}`; correct the configuration" in details
     assert cli("status", "--state", "failed", "--match", f"{name}.*", "-o", "name").out == f"{broken}\n"
 
 
@@ -44,6 +44,7 @@ def test_named_connectors_are_shown_with_their_tasks(cli: Cli, host: Host, pair:
     assert shown.code == 0
     assert f"{pair[0]}: RUNNING, source 4.3.1 on 127.0.0.1:{host.port}" in shown.out
     assert f"  task 0: RUNNING on 127.0.0.1:{host.port}" in shown.out
+    assert " 0 restarts, " in shown.out
 
 
 def test_the_document_has_all_members(cli: Cli, pair: tuple[str, str]) -> None:

@@ -41,13 +41,24 @@ def test_a_state_has_to_last(served: Client, cluster: RemoteCluster) -> None:
 
 
 def test_a_failure_ends_the_wait_with_its_trace(served: Client, cluster: RemoteCluster) -> None:
-    """At once, unless it may be that of the run before."""
+    """Once the report says that the present configuration runs."""
     served.create("c")
     served.bench.statuses.put_task(TaskStatus("c", 0, State.FAILED, "w", 9, "ValueError: broken\n  at x"))
     with pytest.raises(ConnectorFailed, match="c is FAILED: ValueError: broken") as caught:
         Waiting(cluster, 30, settle=0.1).wait({"c": "RUNNING"})
     assert caught.value.trace == "ValueError: broken\n  at x"
+
+
+@pytest.mark.parametrize("report", [None, {"running": False}])
+def test_a_failure_of_the_run_before_is_waited_out(
+    served: Client, cluster: RemoteCluster, monkeypatch: pytest.MonkeyPatch, report: dict[str, bool] | None
+) -> None:
+    """On a worker of Java, which has no report, and while the report says that an earlier configuration runs."""
+    served.create("c")
+    served.bench.statuses.put_task(TaskStatus("c", 0, State.FAILED, "w", 9, "ValueError: broken"))
     before = cluster.connectors()
+    reports = [report, report, None if report is None else {"running": True}]
+    monkeypatch.setattr(cluster, "report", lambda _: reports.pop(0) if len(reports) > 1 else reports[0])
     mended = threading.Timer(0.5, lambda: served.bench.statuses.put_task(TaskStatus("c", 0, State.RUNNING, "w", 9)))
     mended.start()
     Waiting(cluster, 30, settle=0.1).wait({"c": "RUNNING"}, before)
