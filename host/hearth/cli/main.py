@@ -36,6 +36,7 @@ COMMANDS = {
     "consume": ("records_command:consume", "Print the records of a topic through converters."),
     "produce": ("records_command:produce", "Write records to a topic through converters."),
     "dlq": ("dlq_command:dlq", "Look at dead letters, and send them back."),
+    "doctor": ("doctor_command:doctor", "Check what would keep a worker from running here."),
     "loggers": ("loggers_command:loggers", "Show and set log levels of a cluster."),
     "top": ("top_command:top", "Show how fast connectors commit."),
     "context": ("context_command:context", "Name clusters, and choose one."),
