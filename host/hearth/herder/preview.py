@@ -168,6 +168,8 @@ class _Preview:
                 if time.monotonic() > deadline:
                     ended = "time"
                     break
+            else:
+                ended = "time" if time.monotonic() >= deadline else "end"
         except ConnectError as failure:
             if not shown:
                 raise
