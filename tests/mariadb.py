@@ -16,7 +16,11 @@ from tests.timeouts import TIMEOUT, eventually
 USER, PASSWORD = "hearth", "open sesame"
 _USER_IN_TESTS = "mysql"
 """The user of Debian's package, because the server refuses to run as root."""
-_OPTIONS = ("--bind-address=127.0.0.1", "--log-bin=log", "--binlog-format=ROW", "--server-id=1")
+_OPTIONS = (
+    "--bind-address=127.0.0.1", "--log-bin=log", "--binlog-format=ROW", "--server-id=1",
+    "--innodb-flush-method=nosync", "--innodb-flush-log-at-trx-commit=0", "--innodb-fast-shutdown=2",
+)  # fmt: skip
+"""The last three save time: a test's data need not survive a power failure."""
 
 
 def is_installed() -> bool:

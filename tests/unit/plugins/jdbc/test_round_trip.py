@@ -129,7 +129,7 @@ def sunk(records: Sequence[SourceRecord]) -> list[SinkRecord]:
 
 
 @pytest.mark.parametrize("mode", ["insert", "upsert"])
-@settings(deadline=None, max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(deadline=None, max_examples=15, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data())
 def test_a_table_survives(database: Database, mode: str, data: st.DataObject) -> None:
     """Types, nulls, empty texts, every digit; the copy has the types of the original."""
