@@ -148,6 +148,43 @@ def test_a_record_that_the_database_refuses_is_a_dead_letter(
     assert b"CHECK constraint failed" in (dict(letter.headers)["__connect.errors.exception.message"] or b"")
 
 
+def test_the_offsets_in_the_database_win_over_those_of_the_group(
+    host: Host, topics: Topics, name: str, tmp_path: Path
+) -> None:
+    """exactly.once.sink=table: the group is deleted while the sink is stopped, and no row comes twice."""
+    path, topic = tmp_path / "copy", f"{name}-orders"
+    topics.create(topic)
+    fields = [
+        {"field": "id", "type": "int64"},
+        {"field": "name", "type": "string"},
+        {"field": "price", "type": "string"},
+    ]
+    schema = {"type": "struct", "fields": fields, "optional": False}
+
+    def produce(*numbers: int) -> None:
+        payloads = [{"id": number, "name": "n", "price": "1"} for number in numbers]
+        texts = [json.dumps({"schema": schema, "payload": payload}).encode() for payload in payloads]
+        topics.produce(topic, [Record(None, text) for text in texts])
+
+    produce(1, 2, 3)
+    config = sink(name, path, exactly_once_sink="table", insert_mode="insert", pk_mode="none")
+    host.run({key: value for key, value in config.items() if key != "pk.fields"})
+    assert eventually(lambda: len(written(path)) >= 3, TIMEOUT), host.last_words()
+    assert host.rest.call("PUT", f"/connectors/{name}-sink/stop").status == 204
+    tasks = f"/connectors/{name}-sink/tasks"
+    assert eventually(lambda: host.rest.call("GET", tasks).json == [], TIMEOUT)
+
+    def is_forgotten() -> bool:
+        topics.delete_groups([f"connect-{name}-sink"])
+        return host.rest.call("GET", f"/connectors/{name}-sink/offsets").json["offsets"] == []
+
+    assert eventually(is_forgotten, TIMEOUT)
+    assert host.rest.call("PUT", f"/connectors/{name}-sink/resume").status == 202
+    produce(4)
+    assert eventually(lambda: len(written(path)) >= 4, TIMEOUT), host.last_words()
+    assert [row[0] for row in written(path)] == [1, 2, 3, 4]
+
+
 def test_validation_says_why_the_database_does_not_answer(host: Host, server: PostgreSql, name: str) -> None:
     """Within seconds, at the key of the address."""
     config = {**source(host, server, name), "connection.password": "wrong"}
