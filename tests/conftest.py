@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import logging
 import os
 import random
 import signal
@@ -16,7 +17,9 @@ from hypothesis.strategies import none
 
 from hatch_build import compiled, is_older, parts, sources
 from hearth.broker import KafkaBroker
+from hearth.foundation.log_level import Levels, levels
 from hearth_execution.stack import make_room
+from hearth_stage.level import loggers
 from tests.profile import LONG, QUICK, SUITE, load_profile
 from tests.quick import is_quick
 from tests.reservation import reserve_port
@@ -138,3 +141,13 @@ def own_broker(tmp_path: Path) -> Iterator[KafkaBroker]:
     """Provide a broker that a test may stop, suspend or kill."""
     with quick_broker(tmp_path / "broker") as running:
         yield running
+
+
+@pytest.fixture
+def restored_levels() -> Iterator[None]:
+    """Put back the levels of all loggers, and what is known of those that were set."""
+    before = {name: each.level for name, each in loggers().items()}
+    yield
+    for name, each in loggers().items():
+        each.setLevel(before.get(name, logging.NOTSET))
+    vars(levels).update(vars(Levels()))

@@ -48,6 +48,16 @@ class MariaDb:
         return subprocess.run(command, capture_output=True, check=False).returncode == 0
 
 
+def _install(command: list[str], data: Path) -> None:
+    """Make a data directory; on a busy machine that may fail for no lasting reason, so it is tried again."""
+    for _ in range(3):
+        shutil.rmtree(data, ignore_errors=True)
+        done = subprocess.run(command, text=True, capture_output=True, check=False)
+        if done.returncode == 0:
+            return
+    raise AssertionError(f"{command}: {done.stdout}{done.stderr}")
+
+
 @contextmanager
 def serving() -> Iterator[MariaDb]:
     """Start a server with an empty data directory, and a user that may read everything; stop it at the end."""
@@ -57,7 +67,7 @@ def serving() -> Iterator[MariaDb]:
         data, port = folder / "data", reserve_port()
         own = ["--no-defaults", f"--datadir={data}", f"--user={_USER_IN_TESTS}"]
         install = ["mariadb-install-db", *own, "--auth-root-authentication-method=normal", "--skip-test-db"]
-        subprocess.run(install, check=True, capture_output=True)
+        _install(install, data)
         server = MariaDb(port, data / "socket")
         with (folder / "log").open("wb") as log:
             command = ["/usr/sbin/mariadbd", *own, *_OPTIONS, f"--port={port}", f"--socket={server.socket}"]

@@ -203,6 +203,7 @@ def test_an_edit_sends_what_has_changed(page: Page, served: Client) -> None:
     assert served.call("GET", "/connectors/apples/config").json == {**before, "topic": "u"}
 
 
+@pytest.mark.usefixtures("restored_levels")
 def test_plugins_loggers_and_the_worker_are_shown(page: Page, served: Client) -> None:
     """A level is set for a logger."""
     page.get_by_role("link", name="Plugins").click()

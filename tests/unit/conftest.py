@@ -7,9 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from hearth.foundation.log_level import Levels, levels
 from hearth.link import heartbeat
-from hearth_stage.level import loggers
 from tests.unit.link.link_world import Guest, Host, Wire
 
 
@@ -36,16 +34,6 @@ def wire(host: Host) -> Iterator[Wire]:
     opened = Wire(host.server.address)
     yield opened
     opened.close()
-
-
-@pytest.fixture
-def restored_levels() -> Iterator[None]:
-    """Put back the levels of all loggers, and what is known of those that were set."""
-    before = {name: each.level for name, each in loggers().items()}
-    yield
-    for name, each in loggers().items():
-        each.setLevel(before.get(name, logging.NOTSET))
-    vars(levels).update(vars(Levels()))
 
 
 @pytest.fixture

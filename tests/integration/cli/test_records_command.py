@@ -31,15 +31,15 @@ def test_records_return_as_they_were_written(
     program: Cli, kafka: tuple[str, str], topics: Topics, tmp_path: Path
 ) -> None:
     """As texts, with headers, partition and timestamp; a tombstone is null."""
-    topics.create("texts", 2)
+    topics.create("r-texts", 2)
     path = tmp_path / "in.jsonl"
     first = {"key": "k", "value": "ü", "headers": {"h": "1"}, "partition": 1, "timestamp": 1_700_000_000_000}
     path.write_text(f'{json.dumps(first)}\n\n{{"key": "gone", "value": null, "partition": 0}}\n')
-    done = program("produce", "texts", *kafka, "--file", str(path))
-    assert (done.code, done.err) == (0, "2 records are written to texts\n")
+    done = program("produce", "r-texts", *kafka, "--file", str(path))
+    assert (done.code, done.err) == (0, "2 records are written to r-texts\n")
     sent = Record(b"k", "ü".encode(), (("h", b"1"),), 1)
-    assert [each for each in topics.read("texts") if each.partition == 1] == [sent]
-    found = {each["partition"]: each for each in lines(program("consume", "texts", *kafka))}
+    assert [each for each in topics.read("r-texts") if each.partition == 1] == [sent]
+    found = {each["partition"]: each for each in lines(program("consume", "r-texts", *kafka))}
     assert found[1] == {"partition": 1, "offset": 0, **{k: v for k, v in first.items() if k != "partition"}}
     assert (found[0]["key"], found[0]["value"]) == ("gone", None)
 
@@ -48,40 +48,40 @@ def test_any_converters_data_passes_through_envelopes(
     program: Cli, kafka: tuple[str, str], topics: Topics, tmp_path: Path
 ) -> None:
     """Schemas and all; a connector's file has the converters."""
-    topics.create("numbers")
-    config = {"name": "c", "connector.class": "X", "topics": "numbers", "value.converter": LONG, "transforms": "no"}
+    topics.create("r-numbers")
+    config = {"name": "c", "connector.class": "X", "topics": "r-numbers", "value.converter": LONG, "transforms": "no"}
     (tmp_path / "c.properties").write_text(render(config))
     enveloped = {"value": {"schema": {"type": "int64"}, "payload": 7}}
     (tmp_path / "in.jsonl").write_text(json.dumps(enveloped))
     converter = ("--connector", str(tmp_path / "c.properties"), "--enveloped")
-    assert program("produce", "numbers", *kafka, *converter, "--file", str(tmp_path / "in.jsonl")).code == 0
-    assert topics.read("numbers")[0].value == (7).to_bytes(8, "big")
-    (found,) = lines(program("consume", "numbers", *kafka, *converter))
+    assert program("produce", "r-numbers", *kafka, *converter, "--file", str(tmp_path / "in.jsonl")).code == 0
+    assert topics.read("r-numbers")[0].value == (7).to_bytes(8, "big")
+    (found,) = lines(program("consume", "r-numbers", *kafka, *converter))
     assert found["value"] == {"schema": {"type": "int64", "optional": True}, "payload": 7}
-    (plain,) = lines(program("consume", "numbers", *kafka, "--set", f"value.converter={LONG}"))
+    (plain,) = lines(program("consume", "r-numbers", *kafka, "--set", f"value.converter={LONG}"))
     assert plain["value"] == 7
 
 
 def test_structs_are_plain_json(program: Cli, kafka: tuple[str, str], topics: Topics) -> None:
     """Without their schema."""
-    topics.create("structs")
+    topics.create("r-structs")
     schema = {"type": "struct", "fields": [{"field": "a", "type": "int32"}], "optional": False}
-    topics.produce("structs", [Record(None, json.dumps({"schema": schema, "payload": {"a": 1}}).encode())])
-    (found,) = lines(program("consume", "structs", *kafka, "--set", f"value.converter={JSON}"))
+    topics.produce("r-structs", [Record(None, json.dumps({"schema": schema, "payload": {"a": 1}}).encode())])
+    (found,) = lines(program("consume", "r-structs", *kafka, "--set", f"value.converter={JSON}"))
     assert found["value"] == {"a": 1}
 
 
 def test_records_that_cannot_be_read_are_reported(program: Cli, kafka: tuple[str, str], topics: Topics) -> None:
     """With their place; the others are printed."""
-    topics.create("mixed")
-    topics.produce("mixed", [Record(None, value) for value in (b"1", b"{", b"2", b"3")])
+    topics.create("r-mixed")
+    topics.produce("r-mixed", [Record(None, value) for value in (b"1", b"{", b"2", b"3")])
     plain = ("--set", f"value.converter={JSON}", "--set", "value.converter.schemas.enable=false")
-    found = program("consume", "mixed", *kafka, *plain)
+    found = program("consume", "r-mixed", *kafka, *plain)
     assert (found.code, [json.loads(line)["value"] for line in found.out.splitlines()]) == (1, [1, 2, 3])
     assert found.err.startswith("error: 0:1: ")
-    assert [each["value"] for each in lines(program("consume", "mixed", *kafka, *plain, "--from", "2"))] == [2, 3]
-    assert [each["value"] for each in lines(program("consume", "mixed", *kafka, *plain, "--limit", "1"))] == [1]
-    assert lines(program("consume", "mixed", *kafka, *plain, "--from", "end", "--follow", "--for", "300ms")) == []
+    assert [each["value"] for each in lines(program("consume", "r-mixed", *kafka, *plain, "--from", "2"))] == [2, 3]
+    assert [each["value"] for each in lines(program("consume", "r-mixed", *kafka, *plain, "--limit", "1"))] == [1]
+    assert lines(program("consume", "r-mixed", *kafka, *plain, "--from", "end", "--follow", "--for", "300ms")) == []
 
 
 @pytest.mark.parametrize(
@@ -102,10 +102,10 @@ def test_an_invalid_line_is_named(program: Cli, kafka: tuple[str, str], tmp_path
 
 def test_wrong_options_are_named(program: Cli, kafka: tuple[str, str], topics: Topics) -> None:
     """A setting without a value, a converter that does not exist, a place that is none."""
-    topics.create("options")
-    assert "not KEY=VALUE" in program("consume", "options", *kafka, "--set", "x").err
+    topics.create("r-options")
+    assert "not KEY=VALUE" in program("consume", "r-options", *kafka, "--set", "x").err
     assert (
         "Class Nosuch could not be found"
-        in program("consume", "options", *kafka, "--set", "value.converter=Nosuch").err
+        in program("consume", "r-options", *kafka, "--set", "value.converter=Nosuch").err
     )
-    assert "--from 'x' is no place" in program("consume", "options", *kafka, "--from", "x").err
+    assert "--from 'x' is no place" in program("consume", "r-options", *kafka, "--from", "x").err

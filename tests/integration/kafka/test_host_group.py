@@ -144,6 +144,10 @@ class Away:
         answer.set_exception(KafkaException(KafkaError(KafkaError._TRANSPORT)))
         return answer
 
+    def poll(self, timeout: float) -> int:
+        """Serve no event."""
+        return 0
+
     def describe_consumer_groups(self, *_: object, **__: object) -> None:
         """Count a query."""
         self.questions += 1
