@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from hearth.cli.client_option import cluster_option, echo_items, error_json
+from hearth.cli.client_option import cluster_option, confirm, echo_items, error_json
 from hearth.cli.duration import SECONDS
 from hearth.cli.exit_code import ExitCode, exit_code
 from hearth.cli.json_option import json_option
+from hearth.cli.option_group import options
 from hearth.foundation.terminal import printable
 from hearth_api import ConfigError, ConnectError
 
@@ -20,23 +20,17 @@ if TYPE_CHECKING:
     from hearth.client.change_plan import ChangePlan, ConnectorChange
     from hearth.client.remote_cluster import RemoteCluster
 
-C = TypeVar("C", bound=Any)
 
-
-def _plan_options(command: C) -> C:
-    options = (
-        click.option("-f", "--file", "paths", metavar="PATH", multiple=True, required=True,
-                     type=click.Path(path_type=Path),
-                     help="File, folder (searched in depth for .json, .properties, .yaml), or - for standard input."),
-        click.option("--owner", metavar="NAME", help="Own what the files have; needed to prune. Hearth only."),
-        click.option("--prune", is_flag=False, flag_value="owned", type=click.Choice(["owned", "all"]),
-                     help="Delete what the owner has and the files have not: at most half of it, or with =all more."),
-        click.option("--adopt", is_flag=True, help="Take connectors over from another owner."),
-        click.option("--resend", is_flag=True, help="Also send what only differs in passwords that a worker hides."),
-    )  # fmt: skip
-    for option in reversed(options):
-        command = option(command)
-    return command
+_plan_options = options(
+    click.option("-f", "--file", "paths", metavar="PATH", multiple=True, required=True,
+                 type=click.Path(path_type=Path),
+                 help="File, folder (searched in depth for .json, .properties, .yaml), or - for standard input."),
+    click.option("--owner", metavar="NAME", help="Own what the files have; needed to prune. Hearth only."),
+    click.option("--prune", is_flag=False, flag_value="owned", type=click.Choice(["owned", "all"]),
+                 help="Delete what the owner has and the files have not: at most half of it, or with =all more."),
+    click.option("--adopt", is_flag=True, help="Take connectors over from another owner."),
+    click.option("--resend", is_flag=True, help="Also send what only differs in passwords that a worker hides."),
+)  # fmt: skip
 
 
 @click.command()
@@ -96,7 +90,7 @@ def apply(
             _echo_plan(plan)
         return ExitCode.BAD_INPUT if plan.errors else ExitCode.OK
     if not yes and planned is None:
-        _ask(plan)
+        confirm("Go on?", "the plan", f"--yes, or --plan {plan.hash}")
     return _carry_out(cluster, plan, as_json, waits)
 
 
@@ -169,12 +163,3 @@ def _show_plan(plan: ChangePlan) -> None:
 def _echo_plan(plan: ChangePlan) -> None:
     items = [each.to_json() for each in plan.changes]
     echo_items(items, [error_json(*each) for each in plan.errors], hash=plan.hash)
-
-
-def _ask(plan: ChangePlan) -> None:
-    """Ask whether to go on; raises ConfigError where nobody can answer, and Abort for no."""
-    if not sys.stdin.isatty():
-        raise ConfigError(
-            "nobody is there to confirm the plan", code="client.confirm", hint=f"--yes, or --plan {plan.hash}"
-        )
-    click.confirm("Go on?", abort=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import json
+import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import closing, suppress
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -14,7 +15,7 @@ from click.shell_completion import CompletionItem
 from hearth.cli.exit_code import ExitCode
 from hearth.cli.json_option import json_option
 from hearth.foundation.terminal import printable, table
-from hearth_api import ConnectError
+from hearth_api import ConfigError, ConnectError
 
 if TYPE_CHECKING:
     from hearth.client.remote_cluster import RemoteCluster
@@ -93,6 +94,13 @@ def echo_names(names: Iterable[str]) -> None:
     """Print names for another program, one a line."""
     for name in names:
         click.echo(printable(name))
+
+
+def confirm(question: str, thing: str, hint: str = "--yes") -> None:
+    """Ask a question; raises ConfigError, which names the thing, where nobody can answer, and Abort for no."""
+    if not sys.stdin.isatty():
+        raise ConfigError(f"nobody is there to confirm {thing}", code="client.confirm", hint=hint)
+    click.confirm(question, abort=True)
 
 
 def for_each(

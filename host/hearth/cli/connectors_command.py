@@ -9,6 +9,7 @@ import click
 
 from hearth.cli.client_option import (
     cluster_option,
+    confirm,
     connector_names,
     echo_items,
     echo_names,
@@ -157,10 +158,5 @@ def wait(selection: Selection, cluster: RemoteCluster, goal: str, timeout: float
 
 def _confirm(names: list[str]) -> None:
     """Ask before a deletion; raises ConfigError where nobody can answer."""
-    import sys
-
-    if not names:
-        return
-    if not sys.stdin.isatty():
-        raise ConfigError("nobody is there to confirm the deletion", code="client.confirm", hint="--yes")
-    click.confirm(printable(f"Delete {', '.join(names)}?"), abort=True)
+    if names:
+        confirm(printable(f"Delete {', '.join(names)}?"), "the deletion")

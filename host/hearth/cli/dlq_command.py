@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import json
 import re
-import sys
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from hearth.cli.client_option import connector_names, echo_items, echo_table, open_cluster
+from hearth.cli.client_option import confirm, connector_names, echo_items, echo_table, open_cluster
 from hearth.cli.json_option import json_option
+from hearth.cli.option_group import options
 from hearth.cli.worker_option import chosen_worker, worker_option
 from hearth.foundation.terminal import printable
 from hearth.kafka.client import consumer_config, producer_config
@@ -25,8 +25,6 @@ from hearth_api import ConfigError
 
 if TYPE_CHECKING:
     from hearth.config import WorkerConfig
-
-C = TypeVar("C", bound=Any)
 
 KEY = "errors.deadletterqueue.topic.name"
 _GROUP = "hearth-replay-{}"
@@ -48,18 +46,14 @@ class DeadLetterQueue:
         return TopicRange({**settings, "group.id": group}, self.topic)
 
 
-def _queue_options(command: C) -> C:
-    options = (
-        click.argument("name", required=False, shell_complete=connector_names),
-        click.option("--topic", metavar="TOPIC", help="The queue itself, instead of a connector that has one."),
-        worker_option,
-        click.option("--bootstrap-servers", metavar="HOST:PORT", help="The Kafka cluster, without a worker's file."),
-        click.option("--context", "context_name", metavar="NAME", help="Ask this context's cluster about NAME."),
-        click.option("--url", metavar="URL,…", help="Ask the worker at this address about NAME."),
-    )
-    for option in reversed(options):
-        command = option(command)
-    return command
+_queue_options = options(
+    click.argument("name", required=False, shell_complete=connector_names),
+    click.option("--topic", metavar="TOPIC", help="The queue itself, instead of a connector that has one."),
+    worker_option,
+    click.option("--bootstrap-servers", metavar="HOST:PORT", help="The Kafka cluster, without a worker's file."),
+    click.option("--context", "context_name", metavar="NAME", help="Ask this context's cluster about NAME."),
+    click.option("--url", metavar="URL,…", help="Ask the worker at this address about NAME."),
+)
 
 
 @click.group()
@@ -135,7 +129,8 @@ def replay(pattern: str | None, most: int | None, dry_run: bool, yes: bool, **na
             assert letter.context is not None, "only letters with a context are replayed"
             click.echo(printable(f"{letter.context.topic}:{letter.context.partition} {letter.context.summary}"))
         if chosen and not dry_run:
-            _confirm(f"Send {len(chosen)} records back?", yes)
+            if not yes:
+                confirm(f"Send {len(chosen)} records back?", "it")
             run.send(chosen)
     count = run.count
     left = {"do not match": count.unmatched, "have no context": count.without_context}
@@ -187,14 +182,6 @@ def _matcher(pattern: str | None) -> Callable[[StoredLetter], bool]:
             f"--match {pattern!r} is not a regular expression: {error}", code="client.pattern", hint="quote it"
         ) from error
     return lambda letter: letter.context is not None and compiled.search(letter.context.summary) is not None
-
-
-def _confirm(question: str, yes: bool) -> None:
-    if yes:
-        return
-    if not sys.stdin.isatty():
-        raise ConfigError("nobody is there to confirm it", code="client.confirm", hint="--yes")
-    click.confirm(question, abort=True)
 
 
 def _content(letter: StoredLetter) -> dict[str, Any]:

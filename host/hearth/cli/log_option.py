@@ -5,41 +5,35 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any, TypeVar
 
 import click
 
+from hearth.cli.option_group import options
 from hearth.foundation.log_format import FORMATS, begin_log
 from hearth.foundation.log_level import levels
 from hearth.foundation.properties import load
 from hearth_api import ConfigError
 from hearth_stage.level import LEVELS, ROOT
 
-C = TypeVar("C", bound=Any)
-
 LEVEL_OPTION, FILE_OPTION = "--log-level", "--log-config"
 
 
-def log_options(command: C) -> C:
-    """Add the options for log levels and log format."""
-    options = (
-        click.option(
-            LEVEL_OPTION, "log_level", metavar="[LOGGER=]LEVEL", multiple=True,
-            help="Level of all loggers, or of a logger and those below it: DEBUG, hearth.kafka=WARN, ... "
-            "Later options override earlier ones and the file.",
-        ),
-        click.option(
-            FILE_OPTION, "log_config", metavar="FILE", type=click.Path(path_type=Path),
-            help="File of levels, with lines LOGGER=LEVEL; root stands for all loggers.",
-        ),
-        click.option(
-            "--log-format", type=click.Choice(list(FORMATS)), default="text", show_default=True,
-            help="Log lines as text or as JSON objects.",
-        ),
-    )  # fmt: skip
-    for option in reversed(options):
-        command = option(command)
-    return command
+log_options = options(
+    click.option(
+        LEVEL_OPTION, "log_level", metavar="[LOGGER=]LEVEL", multiple=True,
+        help="Level of all loggers, or of a logger and those below it: DEBUG, hearth.kafka=WARN, ... "
+        "Later options override earlier ones and the file.",
+    ),
+    click.option(
+        FILE_OPTION, "log_config", metavar="FILE", type=click.Path(path_type=Path),
+        help="File of levels, with lines LOGGER=LEVEL; root stands for all loggers.",
+    ),
+    click.option(
+        "--log-format", type=click.Choice(list(FORMATS)), default="text", show_default=True,
+        help="Log lines as text or as JSON objects.",
+    ),
+)  # fmt: skip
+"""Add the options for log levels and log format."""
 
 
 def begin(log_level: Sequence[str], log_config: Path | None, log_format: str) -> None:

@@ -6,11 +6,12 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any, TypeVar
+from typing import IO, TYPE_CHECKING, Any
 
 import click
 
 from hearth.cli.duration import SECONDS
+from hearth.cli.option_group import options
 from hearth.cli.worker_option import chosen_worker, worker_option
 from hearth.foundation.terminal import printable
 from hearth_api import ConfigError, ConnectError
@@ -18,26 +19,20 @@ from hearth_api import ConfigError, ConnectError
 if TYPE_CHECKING:
     from hearth.config import WorkerConfig
 
-C = TypeVar("C", bound=Any)
-
 _FLUSH_SECONDS = 60.0
 
 
-def _options(command: C) -> C:
-    options = (
-        click.argument("topic"),
-        worker_option,
-        click.option("--bootstrap-servers", metavar="HOST:PORT", help="The Kafka cluster, without a worker's file."),
-        click.option("--context", "context_name", metavar="NAME", help="Use the worker's file of this context."),
-        click.option("--connector", "connector_file", metavar="FILE", type=click.Path(path_type=Path),
-                     help="A connector's configuration, whose converters and client overrides are used."),
-        click.option("--set", "settings", metavar="KEY=VALUE", multiple=True,
-                     help="A setting of a converter, such as value.converter=org…JsonConverter."),
-        click.option("--enveloped", is_flag=True, help="JSON with schema and payload, as JsonConverter has it."),
-    )  # fmt: skip
-    for option in reversed(options):
-        command = option(command)
-    return command
+_options = options(
+    click.argument("topic"),
+    worker_option,
+    click.option("--bootstrap-servers", metavar="HOST:PORT", help="The Kafka cluster, without a worker's file."),
+    click.option("--context", "context_name", metavar="NAME", help="Use the worker's file of this context."),
+    click.option("--connector", "connector_file", metavar="FILE", type=click.Path(path_type=Path),
+                 help="A connector's configuration, whose converters and client overrides are used."),
+    click.option("--set", "settings", metavar="KEY=VALUE", multiple=True,
+                 help="A setting of a converter, such as value.converter=org…JsonConverter."),
+    click.option("--enveloped", is_flag=True, help="JSON with schema and payload, as JsonConverter has it."),
+)  # fmt: skip
 
 
 @click.command()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 import time
 from collections import Counter
 from collections.abc import Iterator, Mapping
@@ -12,14 +11,13 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from hearth.cli.client_option import cluster_option, echo_items, echo_names, echo_table, output_options, selecting
-from hearth.foundation.terminal import printable
+from hearth.foundation.terminal import clear_screen, printable
 
 if TYPE_CHECKING:
     from hearth.client.remote_cluster import RemoteCluster, RemoteConnector
     from hearth.client.selection import Selection
 
 _ORDER = {"FAILED": 0, "UNASSIGNED": 1, "RESTARTING": 2, "RUNNING": 3, "PAUSED": 4, "STOPPED": 5}
-_CLEAR = "\x1b[H\x1b[2J"
 _EVERY = 0.5
 """Seconds between two looks of --watch."""
 _TRACE_LINES = 2
@@ -50,8 +48,8 @@ def status(selection: Selection, cluster: RemoteCluster, as_json: bool, output: 
             if watch and as_json:
                 click.echo(json.dumps({"items": [each.to_json() for each in found], "errors": []}))
             else:
-                if watch and sys.stdout.isatty():
-                    click.echo(_CLEAR, nl=False)
+                if watch:
+                    clear_screen()
                 _show(found, cluster if selection.names else None, as_json, output)
             shown = found
         if not watch:

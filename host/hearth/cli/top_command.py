@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 import time
 from collections import Counter
 from typing import TYPE_CHECKING
@@ -11,12 +10,11 @@ import click
 
 from hearth.cli.client_option import cluster_option
 from hearth.cli.duration import SECONDS
-from hearth.foundation.terminal import printable, table
+from hearth.foundation.terminal import clear_screen, printable, table
 
 if TYPE_CHECKING:
     from hearth.client.remote_cluster import RemoteCluster, RemoteConnector
 
-_CLEAR = "\x1b[H\x1b[2J"
 _HEAD = ("NAME", "TYPE", "STATE", "TASKS", "COMMITTED", "PER SECOND")
 
 
@@ -59,8 +57,7 @@ def _show(found: dict[str, RemoteConnector], committed: dict[str, int], rates: d
         )
         for name in order
     ]
-    if sys.stdout.isatty():
-        click.echo(_CLEAR, nl=False)
+    clear_screen()
     click.echo(printable(f"{len(found)} connectors: {summary or 'none'}"))
     click.echo(table(_HEAD, rows))
 

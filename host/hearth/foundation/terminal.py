@@ -29,6 +29,13 @@ def printable(text: str, keep: str = "\n\t") -> str:
     )
 
 
+def clear_screen() -> None:
+    """Empty the terminal and go to its top; does nothing where the output is no terminal."""
+    if sys.stdout.isatty():
+        sys.stdout.write("\x1b[H\x1b[2J")
+        sys.stdout.flush()
+
+
 def table(head: Sequence[str], rows: Sequence[Sequence[str]], width: int | None = None) -> str:
     """Format a head and rows as one line each, with columns as wide as their widest cell.
 
