@@ -7,14 +7,13 @@ from contextlib import contextmanager
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from hearth_api import Date, Decimal, Schema, Time, Type
 from hearth_api.batch import arrow_type
-from hearth_jdbc.decimal_column import decimal_texts
 from hearth_jdbc.dialect.duckdb import DuckDb
 from hearth_jdbc.dialect.interface import MICROS
 from hearth_jdbc.dialect.sink_dialect import SinkDialect, Upload, no_type
+from hearth_jdbc.logical_column import local_moments, logical_column
 
 _SQL_TYPE = {
     Type.INT8: "TINYINT", Type.INT16: "SMALLINT", Type.INT32: "INTEGER", Type.INT64: "BIGINT", Type.FLOAT32: "FLOAT",
@@ -93,13 +92,4 @@ class DuckDbSink(DuckDb, SinkDialect):
 
     def _array(self, schema: Schema, array: Any) -> Any:
         """Return physical values as Arrow's type of their meaning; DuckDB reads decimals from texts."""
-        if schema.name == Decimal.LOGICAL_NAME:
-            return decimal_texts(schema, array)
-        if schema.name == Date.LOGICAL_NAME:
-            return array.cast(pa.date32())
-        if schema.name == Time.LOGICAL_NAME:
-            return array.cast(pa.time32("ms"))
-        if schema.name == MICROS.name:
-            moments = array.cast(pa.timestamp("us", "UTC"))
-            return pc.local_timestamp(moments.cast(pa.timestamp("us", self.zone)))
-        return array
+        return local_moments(array, self.zone) if schema.name == MICROS.name else logical_column(schema, array)

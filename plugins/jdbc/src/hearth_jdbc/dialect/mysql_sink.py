@@ -12,10 +12,10 @@ import pyarrow.compute as pc
 
 from hearth_api import DataError, Date, Decimal, Schema, Time, Type
 from hearth_api.batch import arrow_type
-from hearth_jdbc.decimal_column import decimal_texts
 from hearth_jdbc.dialect.interface import IDLE_TRANSACTION, MICROS
 from hearth_jdbc.dialect.mysql import MySql, text_literal
 from hearth_jdbc.dialect.sink_dialect import SinkDialect, Upload, no_type
+from hearth_jdbc.logical_column import local_moments, logical_column
 
 _SQL_TYPE = {
     Type.INT8: "TINYINT", Type.INT16: "SMALLINT", Type.INT32: "INT", Type.INT64: "BIGINT", Type.FLOAT32: "FLOAT",
@@ -126,15 +126,11 @@ class MySqlSink(MySql, SinkDialect):
         return pc.fill_null(self._texts(schema, array).cast(pa.large_string()), "NULL")
 
     def _texts(self, schema: Schema, array: Any) -> Any:
-        if schema.name == Decimal.LOGICAL_NAME:
-            return _quoted(decimal_texts(schema, array))  # a number with an exponent would be a DOUBLE
-        if schema.name == Date.LOGICAL_NAME:
-            return _quoted(array.cast(pa.date32()).cast(pa.string()))
-        if schema.name == Time.LOGICAL_NAME:
-            return _quoted(array.cast(pa.time32("ms")).cast(pa.string()))
+        if schema.name in (Decimal.LOGICAL_NAME, Date.LOGICAL_NAME, Time.LOGICAL_NAME):
+            # a decimal, too: a number with an exponent would be a DOUBLE
+            return _quoted(logical_column(schema, array).cast(pa.string()))
         if schema.name == MICROS.name:
-            local = pc.local_timestamp(array.cast(pa.timestamp("us", "UTC")).cast(pa.timestamp("us", self.zone)))
-            return _quoted(local.cast(pa.string()))
+            return _quoted(local_moments(array, self.zone).cast(pa.string()))
         if schema.type is Type.BYTES:
             return pa.array(
                 [None if value is None else f"X'{value.hex()}'" for value in array.to_pylist()], pa.string()

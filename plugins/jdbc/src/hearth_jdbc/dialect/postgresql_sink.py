@@ -121,14 +121,10 @@ class PostgreSqlSink(PostgreSql, SinkDialect):
 
     def _texts(self, schema: Schema, array: Any) -> Any:
         """Return physical values in a form whose CSV PostgreSQL reads."""
-        if schema.name == Decimal.LOGICAL_NAME:
-            from hearth_jdbc.decimal_column import decimal_texts
+        if schema.name in (Decimal.LOGICAL_NAME, Date.LOGICAL_NAME, Time.LOGICAL_NAME):
+            from hearth_jdbc.logical_column import logical_column
 
-            return decimal_texts(schema, array)
-        if schema.name == Date.LOGICAL_NAME:
-            return array.cast(pa.date32())
-        if schema.name == Time.LOGICAL_NAME:
-            return array.cast(pa.time32("ms"))
+            return logical_column(schema, array)
         if schema.name == MICROS.name:
             return self._moments(array)
         if schema.type is Type.BYTES:
