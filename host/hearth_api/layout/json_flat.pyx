@@ -148,7 +148,6 @@ cdef const uint8_t *past_value(const uint8_t *at, const uint8_t *end, int depth)
     """Return where a scalar or an array of scalars ends; NULL if it is something else or another writer's."""
     cdef const uint8_t *last
     cdef const uint8_t *found
-    cdef size_t length
     if at[0] == 0x22:
         found = past_string(at + 1, end, True)
         if found == NULL:
@@ -161,12 +160,7 @@ cdef const uint8_t *past_value(const uint8_t *at, const uint8_t *end, int depth)
         return found
     if at[0] == 0x5B:
         return past_array(at, end, depth + 1)
-    length = 5 if at[0] == 0x66 else 4
-    if <size_t>(end - at) < length:
-        return NULL
-    if memcmp(at, b"true", length) and memcmp(at, b"null", length) and memcmp(at, b"false", length):
-        return NULL
-    return at + length
+    return past_word(at, end)
 
 
 cdef const uint8_t *past_array(const uint8_t *at, const uint8_t *end, int depth) except? NULL:

@@ -169,7 +169,6 @@ cdef class Rewriter:
 
     cdef const uint8_t *scalar(self, const uint8_t *at, const uint8_t *end) except? NULL:
         """Write a scalar; return the position after it."""
-        cdef size_t length
         cdef uint8_t *behind
         cdef const uint8_t *found
         if at[0] == 0x22:
@@ -180,14 +179,13 @@ cdef class Rewriter:
             return found
         if at[0] == 0x2D or is_digit(at[0]):
             return self.number(at, end)
-        length = 5 if at[0] == 0x66 else 4
         self.is_broken = 0 < at[0] < 0x80 and not begins_word(at[0])
-        if self.is_broken or <size_t>(end - at) < length:
+        if self.is_broken:
             return NULL
-        if memcmp(at, b"true", length) and memcmp(at, b"null", length) and memcmp(at, b"false", length):
-            return NULL
-        self.copy(at, length)
-        return at + length
+        found = past_word(at, end)
+        if found != NULL:
+            self.copy(at, found - at)
+        return found
 
     cdef const uint8_t *number(self, const uint8_t *at, const uint8_t *end) except? NULL:
         """Write a number as Python does; return where it ends."""

@@ -32,6 +32,16 @@ cdef inline bint is_digit(uint8_t byte) noexcept:
     return 0x30 <= byte <= 0x39
 
 
+cdef inline const uint8_t *past_word(const uint8_t *at, const uint8_t *end) noexcept:
+    """Return where `true`, `false` or `null` ends; NULL if none of them is there."""
+    cdef size_t length = 5 if at[0] == 0x66 else 4
+    if <size_t>(end - at) < length:
+        return NULL
+    if memcmp(at, b"true", length) and memcmp(at, b"null", length) and memcmp(at, b"false", length):
+        return NULL
+    return at + length
+
+
 cdef inline bint is_letter_of_escape(uint8_t byte) noexcept:
     """Return whether Python writes an escape with this byte after the backslash: of `"\\nrtbf`."""
     return (

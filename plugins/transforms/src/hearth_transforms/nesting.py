@@ -52,6 +52,9 @@ class Alteration(ABC):
         """Return the member moves if they are the same for all records of a topic, else None."""
         return None
 
+    is_within: ClassVar[bool] = False
+    """Whether it alters the value of its one touched member, and returns maps unchanged in which that is null."""
+
     @property
     def touched(self) -> Collection[str]:
         """Return the members that the alteration reads or replaces in a copy of the map, if it does nothing else."""
@@ -67,6 +70,8 @@ class Alteration(ABC):
 
 class _Within(Alteration):
     """Alters the value of a field."""
+
+    is_within = True
 
     def __init__(self, name: str, inner: Alteration, purpose: str) -> None:
         self._name, self._inner, self._purpose = name, inner, purpose
@@ -221,7 +226,7 @@ class FieldTransformation(FieldPlugin):
             batch,
             self._altered_plain,
             added,
-            lambda own: MapUse(moves=found.moves(own), touched=found.touched, is_within=isinstance(found, _Within)),
+            lambda own: MapUse(moves=found.moves(own), touched=found.touched, is_within=found.is_within),
         )
 
     def _added(self, batch: Batch) -> AddedColumns | None:

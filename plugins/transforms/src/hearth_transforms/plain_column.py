@@ -70,14 +70,18 @@ class AddedColumns:
         return itertools.repeat(None)
 
 
+Rewrite = Callable[[Any], "tuple[Any, ...]"]
+"""Rewrites texts of a column: returns those of some rows, and a mask of these rows."""
+
+
 @dataclass(frozen=True)
 class MapUse:
     """What a function does with maps, so that most of a map need not be read."""
 
     moves: Moves | None = None
     """The member moves, if it only moves members."""
-    rewrite: Callable[[Any], tuple[Any, Any]] | None = None
-    """A function that rewrites the texts of maps: it returns those of some rows, and a mask of these."""
+    rewrite: Rewrite | None = None
+    """What it does to the texts of maps."""
     touched: Collection[str] = ()
     """The members that it replaces in a copy of the map, if applying it to them alone and writing the result over the
     copy is equivalent."""
@@ -152,10 +156,9 @@ class PlainColumns:
         column = side_column(side, batch)
         making = _Making(change, added, errors, len(column), count)
         left = np.ones(len(column), bool)
-        if use.rewrite is not None:
-            left[making.take_rewritten(column, use.rewrite)] = False
-        elif use.moves is not None:
-            left[making.take_moved(column, np.flatnonzero(left), self._rewriting(use.moves))] = False
+        rewrite = use.rewrite if use.moves is None else self._rewriting(use.moves).written
+        if rewrite is not None:
+            left[making.take_rewritten(column, rewrite)] = False
         elif use.touched or use.read:
             left[self._take_members(making, column, use)] = False
         for group in self._layouts.groups(column, left):
@@ -235,14 +238,9 @@ class _Making:
         self._put_nulls(failed)
         return np.concatenate([failed, self.take(group.part(are_left))]) if are_left.any() else failed
 
-    def take_moved(self, column: Any, rows: Any, rewriting: Rewriting, over: Any = None) -> Any:
-        """Move the members of the maps of some rows, and return the changed rows."""
-        texts, written, _ = rewriting.written(_rows(column, rows), over)
-        return self._put(rows[written], [texts])
-
-    def take_rewritten(self, column: Any, rewrite: Callable[[Any], tuple[Any, Any]]) -> Any:
+    def take_rewritten(self, column: Any, rewrite: Rewrite) -> Any:
         """Rewrite the texts of maps, and return the changed rows."""
-        texts, written = rewrite(column)
+        texts, written = rewrite(column)[:2]
         return self._put(np.flatnonzero(written), [texts])
 
     def of_part(self, count: int) -> _Making:
@@ -262,7 +260,8 @@ class _Making:
         (over,) = other.columns()
         failed = rows[over.is_null().to_numpy(zero_copy_only=False)] if over.null_count else rows[:0]
         self._put_nulls(failed)
-        return np.concatenate([failed, self.take_moved(column, rows, _COPYING, over)])
+        texts, written, _ = _COPYING.written(_rows(column, rows), over)
+        return np.concatenate([failed, self._put(rows[written], [texts])])
 
     def take_each(self, rows: Any, values: list[Any]) -> None:
         """Change values one by one."""
