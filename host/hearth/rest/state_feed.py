@@ -72,10 +72,15 @@ class StateFeed:
             self._loop.call_soon_threadsafe(self._release)
 
     def _release(self) -> None:
-        for queue in self._listeners:
-            if queue.full():
-                queue.get_nowait()
-            queue.put_nowait(None)
+        for queue in list(self._listeners):
+            self._drop(queue)
+
+    def _drop(self, queue: asyncio.Queue[dict[str, Any] | None]) -> None:
+        """End one stream."""
+        self._listeners.discard(queue)
+        if queue.full():
+            queue.get_nowait()
+        queue.put_nowait(None)
 
     async def _watching(self) -> None:
         """Look until there are no more listeners."""
@@ -91,8 +96,6 @@ class StateFeed:
     def _tell(self, change: dict[str, Any]) -> None:
         for queue in list(self._listeners):
             if queue.full():  # its client does not read: it gets all states when it comes again
-                self._listeners.discard(queue)
-                queue.get_nowait()
-                queue.put_nowait(None)
+                self._drop(queue)
             else:
                 queue.put_nowait(change)
