@@ -28,7 +28,7 @@ STARTS_PROGRAMS = tuple(
         "test_interruption test_task test_task_link test_variables test_worker_choice "
         "validation/test_connector_validator validation/test_plugin_validator",
         "unit/isolation/": "test_daemon test_environment test_forked_process test_interpreter test_own_processes "
-        "test_java_stage test_pylock test_stage",
+        "test_java_rehearsal test_java_stage test_pylock test_stage",
         "unit/kafka/": "client/test_tls test_access_attempt test_admin test_consumer test_fence test_fetched "
         "test_group_offset test_membership test_producer test_refusal test_token test_topic_reader test_topic_writer "
         "test_transactional_producer",

@@ -17,12 +17,13 @@ import hearth_execution
 import hearth_stage
 from hearth.config.confinement_key import BY_DEFAULT, Confinement
 from hearth.config.java_key import HOME
+from hearth.foundation.class_archive import ClassArchive
 from hearth.foundation.java import MINIMUM_VERSION, JavaMissing, find_java
 from hearth.isolation.environment_python import own_python
 from hearth.isolation.environment_refused import EnvironmentRefused
 from hearth_stage.limit import Limits
 
-PYTHON, STAGE, JAVA_OPTIONS = "{python}", "{stage}", "{java options}"
+PYTHON, STAGE, JAVA_OPTIONS, CLASS_ARCHIVE = "{python}", "{stage}", "{java options}", "{class archive}"
 """Placeholders of a command, which differ on each machine or with the confinement."""
 _JAVA = re.compile(r"\{java (\d+)\}")
 _PATH = re.compile(r"\{(\d+)\}")
@@ -40,8 +41,9 @@ class Environment:
     The command starts any program that takes its standard input as the connection to the runtime. A placeholder in
     braces stands for what differs on another machine: ``{0}`` is the first of ``paths``, ``{1}`` the second, also
     within a longer word; ``{python}`` is the interpreter of the runtime that starts the stage, ``{stage}`` the program
-    of its Python stage, ``{java 17}`` the machine's Java, which is 17 or newer, and ``{java options}`` the options of
-    the confinement. Everything else, such as the path of a program, has to be the same on every machine.
+    of its Python stage, ``{java 17}`` the machine's Java, which is 17 or newer, ``{class archive}`` the options with
+    which it maps an archive of the second directory's classes, and ``{java options}`` the options of the confinement.
+    Everything else, such as the path of a program, has to be the same on every machine.
     """
 
     key: str
@@ -75,8 +77,11 @@ class Environment:
             yield sys.executable if word == PYTHON else str(Path(hearth_stage.__file__).parent)
         elif word == JAVA_OPTIONS:
             yield from self.confinement.jvm.words(self.confinement.limits.memory_bytes)
-        elif (java := _JAVA.fullmatch(word)) is not None:
-            yield self._java(int(java[1]))
+        elif word == CLASS_ARCHIVE:
+            java = next(self._found(self.command[0]))
+            yield from ClassArchive(Path(java), [Path(self.paths[1])]).options()
+        elif (release := _JAVA.fullmatch(word)) is not None:
+            yield self._java(int(release[1]))
         else:
             yield _PATH.sub(lambda match: self.paths[int(match[1])], word)
 
