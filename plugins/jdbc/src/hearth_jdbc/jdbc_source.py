@@ -9,8 +9,10 @@ from hearth_api import Config, ConfigDef, ConnectError, SourceConnector, Task
 from hearth_jdbc import VERSION
 from hearth_jdbc.connection_setting import log_ignored
 from hearth_jdbc.dialect.interface import TableId
+from hearth_jdbc.session import Session
 from hearth_jdbc.source_setting import TABLES, WITHOUT_EFFECT, JdbcSourceConfig
-from hearth_jdbc.table_list import TableWatch, quoted
+from hearth_jdbc.table_list import TableWatch, parts_of, quoted
+from hearth_jdbc.table_part import PART, TablePart
 from hearth_jdbc.validation import source_faults, validated
 
 _OFFSET_MEMBERS = {"incrementing", "timestamp", "timestamp_nanos"}
@@ -40,6 +42,8 @@ class JdbcSourceConnector(SourceConnector):
             raise ConnectError(f"{name} {fault}")
         log_ignored(props, WITHOUT_EFFECT)
         self._props = dict(props)
+        self._settings = settings
+        self._parts: dict[tuple[TableId, int], Sequence[TablePart]] = {}
         if not settings.whole_query:
             dialect = settings.source_dialect()
             self._watch = TableWatch(dialect, settings, self.context.request_task_reconfiguration)
@@ -55,11 +59,30 @@ class JdbcSourceConnector(SourceConnector):
         return JdbcSourceTask
 
     def task_configs(self, max_tasks: int) -> list[dict[str, str]]:
-        """Divide the tables evenly among tasks; a query has one task, and without tables there is none."""
+        """Divide the tables evenly among tasks; a query has one task, and without tables there is none.
+
+        With `bulk.split`, tasks beyond one per table read parts.
+        """
         if self._watch is None:
             return [{**self._props, TABLES: ""}]
         tables = self._watch.tables
+        if self._settings.bulk_split and max_tasks > len(tables) > 0:
+            return self._split(tables, max_tasks)
         return [{**self._props, TABLES: ",".join(map(quoted, share))} for share in _shares(tables, max_tasks)]
+
+    def _split(self, tables: Sequence[TableId], max_tasks: int) -> list[dict[str, str]]:
+        """Return a task for each part of each table; a table that cannot be divided has one task."""
+        configs = []
+        dialect = self._settings.source_dialect()
+        with Session(dialect, self._settings).opened() as connection:
+            for place, table in enumerate(tables):
+                most = max_tasks // len(tables) + (place < max_tasks % len(tables))
+                known = (table, most)
+                if known not in self._parts:  # later calls must not move the edges
+                    self._parts[known] = parts_of(dialect, connection, table, most, self._props.get("name", ""))
+                own = {**self._props, TABLES: quoted(table)}
+                configs += [{**own, PART: part.to_json()} for part in self._parts[known]] or [own]
+        return configs
 
     def stop(self) -> None:
         """End the thread."""

@@ -18,6 +18,7 @@ from hearth_jdbc.session import Session
 from hearth_jdbc.source_offset import QUERY_PARTITION, Position, bulk_partition, partitions_of
 from hearth_jdbc.source_setting import BULK, INCREMENTING, TABLES, TIMESTAMP, JdbcSourceConfig, column_mapping
 from hearth_jdbc.table_list import tables_of
+from hearth_jdbc.table_part import TablePart
 from hearth_jdbc.table_query import TableQuery
 from hearth_jdbc.table_reader import BulkReader, NewRowReader, TableReader, check_types
 
@@ -55,8 +56,9 @@ class JdbcSourceTask(BatchSourceTask):
             connection = self._session.connection()
             self._dialect.isolate(connection, settings.transaction_isolation_mode.lower())
             stored = self._stored([table for table in tables if table is not None])
+            part = TablePart.of(props)
             for table in tables:
-                self._readers.append(self._reader(connection, table, stored.get(table)))
+                self._readers.append(self._reader(connection, table, part, stored.get(table)))
         except self._dialect.Error as error:
             raise ConnectError(f"cannot read {self._dialect.url}: {error}") from error
 
@@ -130,13 +132,17 @@ class JdbcSourceTask(BatchSourceTask):
                 found.setdefault(table, offset)
         return found
 
-    def _reader(self, connection: Any, table: TableId | None, offset: Mapping[str, Any] | None) -> TableReader:
+    def _reader(
+        self, connection: Any, table: TableId | None, part: TablePart | None, offset: Mapping[str, Any] | None
+    ) -> TableReader:
         settings = self._settings
         columns = [] if table is None else self._dialect.describe(connection, table)
         if table is not None and not columns:
             raise ConnectError(f"there is no table {str(table)!r} in {self._dialect.url}")
         number, times = self._number(table, columns), self._times(table, columns)
-        query = TableQuery(self._dialect, table, settings.whole_query, settings.query_suffix.strip(), times, number)
+        query = TableQuery(
+            self._dialect, table, settings.whole_query, settings.query_suffix.strip(), times, number, part
+        )
         topic = settings.topic_prefix.strip() + ("" if table is None else table.name)
         rules, interval = settings.field_rules(), settings.poll_interval_ms / 1000
         if settings.mode == BULK:

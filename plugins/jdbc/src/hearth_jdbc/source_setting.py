@@ -211,6 +211,12 @@ class JdbcSourceConfig(ConnectionSettings):
         width=Width.MEDIUM, display_name="Query Retry Attempts",
         doc="Failures of a query in a row after which the task fails; -1 to try for ever.",
     )  # fmt: skip
+    bulk_split: bool = key(
+        "bulk.split", default=False, importance=Importance.LOW, group=MODE, order_in_group=14, width=Width.SHORT,
+        display_name="Split tables", unlisted=True,
+        doc="Whether several tasks read one table in bulk mode where tasks.max exceeds the number of tables, each a"
+        " range of the primary key. On PostgreSQL all parts are read from one snapshot. The parts mix in the topic.",
+    )  # fmt: skip
     open_transactions: str = key(
         "open.transactions", default="wait", check=one_of("wait", "pass"), importance=Importance.LOW, group=MODE,
         order_in_group=13, width=Width.SHORT, display_name="Open transactions", unlisted=True,

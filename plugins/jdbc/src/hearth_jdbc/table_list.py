@@ -1,7 +1,8 @@
-"""Which tables a source reads, and the thread that looks for new ones."""
+"""Which tables a source reads, their parts, and the thread that looks for new tables."""
 
 from __future__ import annotations
 
+import hashlib
 import logging
 import threading
 from collections.abc import Callable, Sequence
@@ -13,6 +14,7 @@ from hearth_jdbc.dialect.interface import TableId
 from hearth_jdbc.dialect.source_dialect import SourceDialect
 from hearth_jdbc.session import LONGEST_CONNECT
 from hearth_jdbc.source_setting import JdbcSourceConfig, compiled
+from hearth_jdbc.table_part import TablePart
 
 _log = logging.getLogger(__name__)
 
@@ -128,3 +130,19 @@ def tables_of(text: str) -> list[TableId]:
             parts = []
         at = end + 2
     return tables
+
+
+def parts_of(
+    dialect: SourceDialect, connection: Any, table: TableId, most: int, connector: str
+) -> Sequence[TablePart]:
+    """Return the parts of a table, up to `most`; none for a table without a primary key that can be divided."""
+    columns = dialect.describe(connection, table)
+    key = next((column for column in columns if column.is_key and not column.is_optional), None)
+    points = [] if key is None else dialect.split_points(connection, table, key, most)
+    if key is None or not points:
+        return []
+    facts = repr((connector, str(table), points)).encode()
+    read = hashlib.sha256(facts).hexdigest()[:16]
+    edges = [None, *points, None]
+    count = len(points) + 1
+    return [TablePart(read, at, count, key.name, edges[at], edges[at + 1]) for at in range(count)]

@@ -9,6 +9,7 @@ from typing import Any
 from hearth_jdbc.dialect.interface import TableId
 from hearth_jdbc.dialect.source_dialect import SourceDialect
 from hearth_jdbc.source_offset import Position
+from hearth_jdbc.table_part import TablePart
 
 
 @dataclass(frozen=True)
@@ -38,6 +39,8 @@ class TableQuery:
     """The timestamp columns."""
     number: str = ""
     """The incrementing column."""
+    part: TablePart | None = None
+    """The part to read in bulk mode, None for all rows."""
     _forms: dict[str, str] = field(default_factory=dict)
 
     @property
@@ -57,8 +60,9 @@ class TableQuery:
                 self._forms[name] = self.dialect.timestamp_form(connection, self.source, name)
 
     def bulk(self) -> str:
-        """Return the query for all rows."""
-        return self._with_suffix(self.whole)
+        """Return the query for all rows, or for those of the part."""
+        where = "" if self.part is None else f" WHERE {self.part.condition(self.dialect.quote(self.part.column))}"
+        return self._with_suffix(f"{self.whole}{where}")
 
     def news(self, position: Position, bound: Bound) -> str:
         """Return the query for the rows after a place and up to a bound, in order."""

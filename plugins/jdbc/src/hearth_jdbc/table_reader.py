@@ -17,7 +17,7 @@ from hearth_api.batch import Batch, arrow_type
 from hearth_jdbc.column_field import ColumnField, field_of
 from hearth_jdbc.decimal_column import whole_numbers
 from hearth_jdbc.dialect.interface import Column, SqlType
-from hearth_jdbc.dialect.source_dialect import Rows
+from hearth_jdbc.dialect.source_dialect import WHOLE, Rows
 from hearth_jdbc.horizon import Horizon
 from hearth_jdbc.source_offset import Position, offset_column
 from hearth_jdbc.source_setting import INCREMENTING, TIMESTAMP, FieldRules
@@ -25,9 +25,10 @@ from hearth_jdbc.table_query import TableQuery
 
 SHORTEST_WAIT = 0.01
 """Seconds between two looks whether transactions have ended, at first; a wait grows with the time waited."""
+LOOK_AGAIN = 0.05
+"""Seconds between two looks whether the tasks of other parts have come."""
 
-_WHOLE = (SqlType.TINYINT, SqlType.SMALLINT, SqlType.INTEGER, SqlType.BIGINT)
-_LEADING = {TIMESTAMP: (SqlType.TIMESTAMP,), INCREMENTING: (*_WHOLE, SqlType.NUMERIC, SqlType.DECIMAL)}
+_LEADING = {TIMESTAMP: (SqlType.TIMESTAMP,), INCREMENTING: (*WHOLE, SqlType.NUMERIC, SqlType.DECIMAL)}
 
 _log = logging.getLogger(__name__)
 
@@ -63,7 +64,10 @@ class TableReader(ABC):
             sql = self._next_query(connection)
             if sql is None:
                 return None
-            self._rows = self.query.dialect.query(connection, sql, self.query.table)
+            self._rows = self._opened(connection, sql)
+            if self._rows is None:
+                self.due = time.monotonic() + LOOK_AGAIN
+                return None
             self._held = self._rows.fetch(limit)
         arrays = self._held
         if arrays is None:
@@ -92,6 +96,12 @@ class TableReader(ABC):
     @abstractmethod
     def _offsets(self, columns: Sequence[Column], arrays: Sequence[Any], following: Sequence[Any] | None) -> Any:
         """Return the column of offsets."""
+
+    def _opened(self, connection: Any, sql: str) -> Rows | None:
+        query = self.query
+        if query.table is not None and query.part is not None:
+            return query.dialect.query_part(connection, sql, query.table, query.part)
+        return query.dialect.query(connection, sql, query.table)
 
     def _end(self) -> None:
         self.forget()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import logging
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 from zoneinfo import ZoneInfo
 
@@ -15,7 +15,9 @@ from psycopg.types.string import TextLoader
 from hearth_jdbc.dialect.interface import Column, TableId
 from hearth_jdbc.dialect.postgresql import COLUMNS, PostgreSql, column_of_row
 from hearth_jdbc.dialect.postgresql_column import AS_TEXT, column_of, to_array
+from hearth_jdbc.dialect.postgresql_snapshot import SharedSnapshot
 from hearth_jdbc.dialect.source_dialect import CursorRows, Rows, SourceDialect
+from hearth_jdbc.table_part import TablePart
 
 _TABLES = """
     SELECT n.nspname, c.relname FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
@@ -37,6 +39,9 @@ _WRITES = """ AND l.virtualtransaction IN (
             OR (w.locktype = 'relation' AND w.mode IN ('RowExclusiveLock', 'ShareRowExclusiveLock', 'ExclusiveLock',
                 'AccessExclusiveLock'))))"""
 _PREPARED = "SELECT gid, prepared FROM pg_prepared_xacts WHERE database = current_database()"
+_QUANTILES = """
+    SELECT unnest(histogram_bounds::text::text[]) FROM pg_stats
+    WHERE schemaname = %s AND tablename = %s AND attname = %s"""
 _EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.timezone.utc)
 
 _log = logging.getLogger(__name__)
@@ -46,6 +51,7 @@ class PostgreSqlSource(PostgreSql, SourceDialect):
     """Reads PostgreSQL."""
 
     _isolation = ""
+    _snapshot: SharedSnapshot | None = None
 
     def connect(self, timeout: float) -> Any:
         """Open a connection that leaves values as the server's texts where Arrow reads them, or nobody does."""
@@ -65,14 +71,35 @@ class PostgreSqlSource(PostgreSql, SourceDialect):
     def query(self, connection: Any, sql: str, table: TableId | None) -> Rows:
         """Open a cursor of the server in a transaction that reads."""
         connection.execute(f"BEGIN{self._isolation} READ ONLY; {_MARK}")
+        return self._opened(connection, sql, lambda: None)
+
+    def query_part(self, connection: Any, sql: str, table: TableId, part: TablePart) -> Rows | None:
+        """Run the query of a part in the snapshot that all parts have."""
+        if self._snapshot is None:
+            self._snapshot = SharedSnapshot(part, _MARK)
+        return self._opened(connection, sql, self._snapshot.end) if self._snapshot.is_open(connection) else None
+
+    def _opened(self, connection: Any, sql: str, at_end: Callable[[], None]) -> Rows:
         cursor = connection.cursor(name="hearth_rows")
         try:
             cursor.execute(sql)
-            return _PostgreSqlRows(connection, cursor, self._result(connection, cursor), self.zone)
+            return _PostgreSqlRows(connection, cursor, self._result(connection, cursor), self.zone, at_end)
         except BaseException:
             self.roll_back(connection)
             cursor.close()
             raise
+
+    def split_points(self, connection: Any, table: TableId, column: Column, count: int) -> list[str]:
+        """Return values between which the statistics of the server see equally many rows, of a key of any type.
+
+        A table without statistics has those of whole numbers.
+        """
+        names = (table.schema, table.name, column.name)
+        bounds = [bound for (bound,) in connection.execute(_QUANTILES, names)]
+        if not bounds:
+            return super().split_points(connection, table, column, count)
+        points = dict.fromkeys(bounds[len(bounds) * place // count] for place in range(1, count))
+        return ["'{}'".format(point.replace("'", "''")) for point in points]
 
     def _result(self, connection: Any, cursor: Any) -> list[Column]:
         """Return the columns of a result: those of tables as the tables describe them, the others by their type."""
@@ -149,14 +176,23 @@ def _renamed(row: Sequence[Any], name: str) -> Sequence[Any]:
 class _PostgreSqlRows(CursorRows):
     """Rows of a cursor of the server."""
 
-    def __init__(self, connection: Any, cursor: Any, columns: Sequence[Column], zone: str) -> None:
+    def __init__(
+        self, connection: Any, cursor: Any, columns: Sequence[Column], zone: str, at_end: Callable[[], None]
+    ) -> None:
         super().__init__(cursor, columns, zone)
         self._connection = connection
+        self._at_end = at_end
+
+    def fetch(self, count: int) -> list[Any] | None:
+        arrays = super().fetch(count)
+        if arrays is None:
+            self._at_end()
+        return arrays
 
     def close(self) -> None:
         try:
             if not self._connection.closed:
-                self._connection.execute("ROLLBACK")
+                self._connection.execute("COMMIT")  # what the session shows of itself stays
         finally:
             super().close()
 

@@ -4,10 +4,16 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Mapping, Sequence
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from hearth_api.batch import arrow as pa
-from hearth_jdbc.dialect.interface import Column, Dialect, TableId
+from hearth_jdbc.dialect.interface import Column, Dialect, SqlType, TableId
+
+if TYPE_CHECKING:
+    from hearth_jdbc.table_part import TablePart
+
+WHOLE = (SqlType.TINYINT, SqlType.SMALLINT, SqlType.INTEGER, SqlType.BIGINT)
+"""Types of whole numbers."""
 
 
 class Rows(ABC):
@@ -75,6 +81,27 @@ class SourceDialect(Dialect):
     @abstractmethod
     def query(self, connection: Any, sql: str, table: TableId | None) -> Rows:
         """Run a query of a table, or another query if `table` is None."""
+
+    def query_part(self, connection: Any, sql: str, table: TableId, part: TablePart) -> Rows | None:
+        """Run the query of a part of a table; None while the task has to wait for those of the other parts.
+
+        Here each part is read when its task comes to it.
+        """
+        return self.query(connection, sql, table)
+
+    def split_points(self, connection: Any, table: TableId, column: Column, count: int) -> list[str]:
+        """Return up to `count` - 1 ascending SQL literals that divide the values of a key into even ranges.
+
+        Here they divide whole numbers between the least and the greatest; other keys have none.
+        """
+        if column.type not in WHOLE:
+            return []
+        name = self.quote(column.name)
+        ((first, last),) = self.rows(connection, f"SELECT MIN({name}), MAX({name}) FROM {self.quote_table(table)}")  # noqa: S608
+        if first is None:
+            return []
+        points = {int(first) + (int(last) - int(first) + 1) * place // count for place in range(1, count)}
+        return [str(point) for point in sorted(points) if point > first]
 
     @abstractmethod
     def now(self, connection: Any) -> int:
