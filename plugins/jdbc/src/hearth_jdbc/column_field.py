@@ -16,6 +16,7 @@ from hearth_api import DataError, Date, Decimal, Schema, SchemaBuilder, Time, Ti
 from hearth_jdbc.calendar_system import micros_to_hybrid, to_hybrid
 from hearth_jdbc.decimal_column import decimal_bytes, whole_numbers
 from hearth_jdbc.dialect.interface import Column, SqlType
+from hearth_jdbc.nested_column import with_values
 from hearth_jdbc.source_setting import FieldRules
 
 MOST_WHOLE_DIGITS = 18
@@ -132,6 +133,30 @@ def floor_divided(array: Any, divisor: int) -> Any:
     return pa.array(numbers, pa.int64(), mask=mask)
 
 
+def _array(column: Column, rules: FieldRules) -> Made:
+    (element,) = _part_fields(column, rules)
+    return SchemaBuilder.array(element.schema), lambda array: with_values(array, lambda _, part: element.convert(part))
+
+
+def _map(column: Column, rules: FieldRules) -> Made:
+    fields = _part_fields(column, rules)
+    builder = SchemaBuilder.map(fields[0].schema, fields[1].schema)
+    return builder, lambda array: with_values(array, lambda place, part: fields[place].convert(part))
+
+
+def _struct(column: Column, rules: FieldRules) -> Made:
+    fields = _part_fields(column, rules)
+    builder = SchemaBuilder.struct()
+    for field in fields:
+        builder = builder.field(field.name, field.schema)
+    return builder, lambda array: with_values(array, lambda place, part: fields[place].convert(part))
+
+
+def _part_fields(column: Column, rules: FieldRules) -> list[ColumnField]:
+    """Return the fields of the parts, all of which have one, since other types are texts where columns nest."""
+    return [field for part in column.parts if (field := field_of(part, rules)) is not None]
+
+
 _MAKERS: dict[SqlType, Callable[[Column, FieldRules], Made]] = {
     SqlType.BOOLEAN: _cast(SchemaBuilder.boolean, pa.bool_),
     SqlType.TINYINT: _TINY,
@@ -148,4 +173,7 @@ _MAKERS: dict[SqlType, Callable[[Column, FieldRules], Made]] = {
     SqlType.DATE: _date,
     SqlType.TIME: _time,
     SqlType.TIMESTAMP: _timestamp,
+    SqlType.ARRAY: _array,
+    SqlType.MAP: _map,
+    SqlType.STRUCT: _struct,
 }

@@ -9,6 +9,7 @@ from typing import Any
 from hearth_api import ConfigError, ConfigType, Importance, Lambda, Password, Recommender, ValidString, Width, key
 from hearth_api.java import PatternError, compile_pattern
 from hearth_jdbc.connection_setting import DATABASE, ConnectionSettings, one_of
+from hearth_jdbc.dialect.source_dialect import SourceDialect
 from hearth_jdbc.table_recommender import TableRecommender
 
 MODE, CONNECTOR = "Mode", "Connector"
@@ -224,11 +225,12 @@ class JdbcSourceConfig(ConnectionSettings):
         " Confluent's connector does, which misses such rows.",
     )  # fmt: skip
     other_types: str = key(
-        "other.types", default="skip", check=one_of("skip", "text"), importance=Importance.LOW, group=DATABASE,
+        "other.types", default="skip", check=one_of("skip", "text", "nested"), importance=Importance.LOW, group=DATABASE,
         order_in_group=19, width=Width.SHORT, display_name="Other types", unlisted=True,
         doc="What becomes of columns whose type Kafka Connect lacks, such as arrays, ranges, intervals, addresses and"
-        " geometries. text: they are fields with the database's own text. skip: records leave them out, as those of"
-        " Confluent's connector do.",
+        " geometries. text: they are fields with the database's own text. nested: arrays, maps and structs are Kafka"
+        " Connect's ARRAY, MAP and STRUCT, the others texts. skip: records leave them out, as those of Confluent's"
+        " connector do.",
     )  # fmt: skip
     table_types: list[str] = key(
         "table.types", default="TABLE", importance=Importance.LOW, group=CONNECTOR, order_in_group=1,
@@ -279,6 +281,12 @@ class JdbcSourceConfig(ConnectionSettings):
         " or texts of microseconds or nanoseconds.",
     )  # fmt: skip
 
+    def source_dialect(self) -> SourceDialect:
+        """Return the dialect of the database, to read as `other.types` says; an unknown one raises a ConfigError."""
+        dialect = super().source_dialect()
+        dialect.nests = self.other_types.lower() == "nested"
+        return dialect
+
     @property
     def whole_query(self) -> str:
         """Return the query, "" if tables are read."""
@@ -303,5 +311,5 @@ class JdbcSourceConfig(ConnectionSettings):
     def field_rules(self) -> FieldRules:
         """Return the rules for fields of records."""
         mapping = self.numeric_mapping or ("precision_only" if self.numeric_precision_mapping else "none")
-        others = self.other_types.lower() == "text"
+        others = self.other_types.lower() != "skip"
         return FieldRules(mapping.lower(), self.timestamp_granularity.lower(), self.zone, self.is_hybrid, others)

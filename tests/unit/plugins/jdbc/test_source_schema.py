@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from hearth_api import ConnectError, DataError, Schema
+from hearth_api import ConnectError, DataError, Schema, Struct, Type
 from hearth_api.java import schema_to_text
-from tests.unit.plugins.jdbc.database import Database
+from tests.unit.plugins.jdbc.database import Database, PostgreSqlDatabase
 
 GOLDEN = {
     "sqlite": [
@@ -220,6 +220,122 @@ def test_other_types_are_texts_if_asked_for(database: Database) -> None:
     database.run("DELETE FROM types", "INSERT INTO types(id) VALUES (2)")
     _, value = read(database, other_types="text")
     assert [value[name] for name in names] == [None] * len(cases)
+
+
+NESTED = {
+    "sqlite": [],
+    "mariadb": [],
+    "duckdb": [
+        ("INTEGER[]", "[1, NULL]", "optional array<optional int32>", [1, None]),
+        ("DECIMAL(5,2)[]", "[1.5]", "optional array<optional Decimal:2:5>", [Decimal("1.50")]),
+        ("VARCHAR[][]", "[['a', ''], NULL]", "optional array<optional array<optional string>>", [["a", ""], None]),
+        ("INTEGER[2]", "[3, 4]", "optional array<optional int32>", [3, 4]),
+        ("INTERVAL[]", "[INTERVAL 1 DAY]", "optional array<optional string>", ["1 day"]),
+        (
+            "MAP(VARCHAR, BIGINT)",
+            "MAP {'a': 1, 'b': NULL}",
+            "optional map<string, optional int64>",
+            {"a": 1, "b": None},
+        ),
+        (
+            'STRUCT(a INTEGER, "b c" STRUCT(t TIMESTAMP[], i INTERVAL))',
+            "{'a': 1, 'b c': {'t': ['2020-01-01 10:00:00'], 'i': INTERVAL 2 DAY}}",
+            "optional struct<a optional int32, b c optional struct<t optional array<optional Timestamp>, i optional string>>",
+            {"a": 1, "b c": {"t": [dt.datetime(2020, 1, 1, 10, tzinfo=dt.timezone.utc)], "i": "2 days"}},
+        ),
+        ("ENUM('x', 'y')[]", "['y']", "optional array<optional string>", ["y"]),
+        ("INTERVAL", "'1 day'", "optional string", "1 day"),
+    ],
+    "postgresql": [
+        ("INT[]", "'{1,NULL}'", "optional array<optional int32>", [1, None]),
+        ("NUMERIC(5,2)[]", "'{1.5,-2}'", "optional array<optional Decimal:2:5>", [Decimal("1.50"), Decimal("-2.00")]),
+        (
+            "TEXT[][]",
+            """ARRAY[['a,b','"'],['', NULL]]""",
+            "optional array<optional array<optional string>>",
+            [["a,b", '"'], ["", None]],
+        ),
+        ("FLOAT8[]", "'{0.1,-Infinity}'", "optional array<optional double>", [0.1, float("-inf")]),
+        ("BOOL[]", "'{t,f}'", "optional array<optional boolean>", [True, False]),
+        ("BYTEA[]", """'{"\\\\x00ff"}'""", "optional array<optional bytes>", [b"\x00\xff"]),
+        (
+            "UUID[]",
+            f"'{{{'0' * 8}-0000-0000-0000-{'0' * 12}}}'",
+            "optional array<optional string>",
+            [f"{'0' * 8}-0000-0000-0000-{'0' * 12}"],
+        ),
+        ("DATE[]", "'{1969-12-31}'", "optional array<optional Date>", [dt.date(1969, 12, 31)]),
+        (
+            "TIMESTAMPTZ[]",
+            "'{2020-01-01 10:00:00+02}'",
+            "optional array<optional Timestamp>",
+            [dt.datetime(2020, 1, 1, 8, tzinfo=dt.timezone.utc)],
+        ),
+        ("JSONB[]", """ARRAY['{"a": [1]}'::jsonb]""", "optional array<optional string>", ['{"a": [1]}']),
+        ("INT4RANGE[]", "ARRAY['[1,5)'::int4range]", "optional array<optional string>", ["[1,5)"]),
+        ("mood[]", "'{glad,NULL}'", "optional array<optional string>", ["glad", None]),
+        ("pair[]", """ARRAY[ROW(1, 'x"y')::pair]""", "optional array<optional string>", ['(1,"x""y")']),
+        ("INT[] NOT NULL", "'{}'", "array<optional int32>", []),
+        ("INTERVAL", "'1 day'", "optional string", "1 day"),
+        ("INET", "'10.0.0.1/8'", "optional string", "10.0.0.1/8"),
+        ("POINT", "'(1,2)'", "optional string", "(1,2)"),
+    ],
+}
+"""For each product: columns with parts, a literal, the schema and the value."""
+
+
+def nested_form(schema: Schema | None) -> str:
+    """Return a schema in words, with its parts."""
+    assert schema is not None
+    start = "optional " if schema.optional else ""
+    if schema.type is Type.STRUCT:
+        return f"{start}struct<{', '.join(f'{each.name} {nested_form(each.schema)}' for each in schema.fields)}>"
+    if schema.type is Type.MAP:
+        return f"{start}map<{nested_form(schema.key_schema)}, {nested_form(schema.value_schema)}>"
+    return f"{start}array<{nested_form(schema.value_schema)}>" if schema.type is Type.ARRAY else form(schema)
+
+
+def nested_value(value: Any) -> Any:
+    """Return a value with dictionaries for structs."""
+    if isinstance(value, Struct):
+        return {field.name: nested_value(value[field.name]) for field in value.schema.fields}
+    return [nested_value(each) for each in value] if isinstance(value, list) else value
+
+
+def test_arrays_maps_and_structs_if_asked_for(database: Database) -> None:
+    """other.types=nested, in columns and in records; with nulls beside."""
+    cases = NESTED[database.product]
+    if database.product == "postgresql":
+        database.run("CREATE TYPE mood AS ENUM ('glad')", "CREATE TYPE pair AS (a INT, b TEXT)")
+    names = [f"c{number}" for number in range(len(cases))]
+    columns = ", ".join(["id INT NOT NULL", *(f"{name} {case[0]}" for name, case in zip(names, cases))])
+    literals = ", ".join(["1", *(case[1] for case in cases)])
+    database.run(f"CREATE TABLE types({columns})", f"INSERT INTO types VALUES ({literals})")
+    optional = [name for name, case in zip(names, cases) if "NOT NULL" not in case[0]]
+    rest = [case[1] for case in cases if "NOT NULL" in case[0]]
+    required = [name for name in names if name not in optional]
+    database.run(f"INSERT INTO types({', '.join(['id', *required])}) VALUES ({', '.join(['2', *rest])})")
+    with database.source(mode="incrementing", incrementing_column_name="id", other_types="nested") as run:
+        first, second = run.take(2)
+    assert first.value_schema is not None
+    found = [
+        (nested_form(field.schema), nested_value(first.value[field.name])) for field in first.value_schema.fields[1:]
+    ]
+    assert found == [case[2:] for case in cases]
+    assert [second.value[name] for name in optional] == [None] * len(optional)
+
+
+def test_an_array_of_other_dimensions_fails_with_its_column(shop: PostgreSqlDatabase) -> None:
+    """PostgreSQL does not look at the dimensions that a column was declared with; a query tells none."""
+    shop.run("CREATE TABLE t(n INT[])", "INSERT INTO t VALUES ('{{1,2},{3,4}}')")
+    with pytest.raises(DataError, match=r"column 'n' of type _int4 .* other dimensions than"):
+        read(shop, other_types="nested")
+    query = "SELECT ARRAY[id, 2.5] AS n, 'x'::text AS t FROM generate_series(1, 1) id"
+    with shop.source(
+        mode="bulk", query=query, topic_prefix="q", other_types="nested", numeric_mapping="best_fit"
+    ) as run:
+        (found,) = run.take(1)
+    assert found.value["n"] == [1.0, 2.5]
 
 
 def test_types(database: Database) -> None:

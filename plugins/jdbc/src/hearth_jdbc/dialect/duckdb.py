@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from typing import Any
 
 import duckdb
@@ -73,3 +74,23 @@ def _column(name: str, declared: str, null: str, key: str | None, default: str |
         name, kind, declared.lower(), precision, scale, null == "YES", (default or "").startswith("nextval("),
         key == "PRI", default is not None, is_zoned=declared == "TIMESTAMP WITH TIME ZONE",
     )  # fmt: skip
+
+
+def nested_column(column: Column, kind: Any) -> Column:
+    """Return a column with its parts, by DuckDB's own description of its type; a plain column as it is."""
+    if kind.id == "struct":
+        parts = tuple(_part(name, child) for name, child in kind.children)
+        found = SqlType.STRUCT if parts and all(part.name for part in parts) else SqlType.OTHER
+    elif kind.id == "map":
+        parts = tuple(_part(name, child) for name, child in kind.children)
+        parts = (replace(parts[0], is_optional=False), parts[1])
+        found = SqlType.MAP
+    elif kind.id in ("list", "array"):
+        parts, found = (_part(*kind.children[0]),), SqlType.ARRAY
+    else:
+        return column
+    return replace(column, type=found, parts=parts) if found is not SqlType.OTHER else column
+
+
+def _part(name: str, kind: Any) -> Column:
+    return nested_column(_column(name, str(kind), "YES", None, None), kind)

@@ -9,9 +9,10 @@ from typing import Any
 from zoneinfo import ZoneInfo
 
 from hearth_api.batch import arrow as pa
-from hearth_jdbc.dialect.duckdb import DuckDb
+from hearth_jdbc.dialect.duckdb import DuckDb, nested_column
 from hearth_jdbc.dialect.interface import Column, SqlType, TableId, mismatch
 from hearth_jdbc.dialect.source_dialect import Rows, SourceDialect, utc_micros
+from hearth_jdbc.nested_column import with_values
 
 _TABLES = """
     SELECT table_schema, table_name FROM information_schema.tables
@@ -37,9 +38,12 @@ class DuckDbSource(DuckDb, SourceDialect):
     def query(self, connection: Any, sql: str, table: TableId | None) -> Rows:
         """Run a query; values of types that Kafka Connect lacks come as texts."""
         columns = self.described(connection, sql)
-        others = [self.quote(column.name) for column in columns if column.type is SqlType.OTHER]
+        if self.nests and any(column.type is SqlType.OTHER for column in columns):
+            kinds = connection.sql(sql).types
+            columns = [nested_column(column, kind) for column, kind in zip(columns, kinds)]
+        others = [(self.quote(each.name), _readable(each)) for each in columns if _has_other(each)]
         if others:
-            texts = ", ".join(f"CAST({name} AS VARCHAR) AS {name}" for name in others)
+            texts = ", ".join(f"CAST({name} AS {kind}) AS {name}" for name, kind in others)
             sql = f"SELECT * REPLACE ({texts}) FROM ({sql})"  # noqa: S608 - quoted names
         return _DuckDbRows(connection, sql, columns, self.zone)
 
@@ -93,7 +97,26 @@ class _DuckDbRows(Rows):
         self._relation = self._reader = self._rest = None
 
 
+def _has_other(column: Column) -> bool:
+    return column.type is SqlType.OTHER or any(map(_has_other, column.parts))
+
+
+def _readable(column: Column) -> str:
+    """Return the type of a column with texts in the place of types that Kafka Connect lacks."""
+    parts = list(map(_readable, column.parts))
+    if column.type is SqlType.ARRAY:
+        return f"{parts[0]}[]"
+    if column.type is SqlType.MAP:
+        return f"MAP({', '.join(parts)})"
+    if column.type is SqlType.STRUCT:
+        names = ['"{}"'.format(part.name.replace('"', '""')) for part in column.parts]
+        return f"STRUCT({', '.join(map(' '.join, zip(names, parts)))})"
+    return "VARCHAR" if column.type is SqlType.OTHER else column.type_name
+
+
 def _array(column: Column, array: Any, zone: str) -> Any:
+    if column.parts:
+        return with_values(array, lambda place, part: _array(column.parts[place], part, zone))
     convert = _ARRAYS.get(column.type)
     try:
         return array if convert is None else convert(column, array, zone)

@@ -38,6 +38,9 @@ class SqlType(Enum):
     TIMESTAMP = "TIMESTAMP"
     NULL = "NULL"
     """A column without declared type, whose values decide."""
+    ARRAY = "ARRAY"
+    MAP = "MAP"
+    STRUCT = "STRUCT"
     OTHER = "OTHER"
     """A type that Kafka Connect's JDBC source leaves out."""
 
@@ -57,6 +60,8 @@ class Column:
     has_default: bool = False
     is_zoned: bool = False
     """Whether a timestamp is an instant, not a local time."""
+    parts: tuple[Column, ...] = ()
+    """The element of an ARRAY, the key and the value of a MAP, the fields of a STRUCT."""
 
 
 @dataclass(frozen=True)

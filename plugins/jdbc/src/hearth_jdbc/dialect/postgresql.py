@@ -18,8 +18,11 @@ COLUMNS = """
         d.adbin IS NOT NULL OR a.attidentity <> '',
         EXISTS (SELECT 1 FROM pg_index i WHERE i.indrelid = a.attrelid AND i.indisprimary AND attnum = ANY (indkey)),
         t.typname, CASE t.typtype WHEN 'd' THEN t.typbasetype ELSE a.atttypid END,
-        CASE t.typtype WHEN 'd' THEN t.typtypmod ELSE a.atttypmod END, t.typtype, t.typcategory
+        CASE t.typtype WHEN 'd' THEN t.typtypmod ELSE a.atttypmod END, t.typtype, t.typcategory,
+        a.attndims, e.typname, CASE e.typtype WHEN 'd' THEN e.typbasetype ELSE e.oid END, e.typtype, e.typcategory
     FROM pg_attribute a JOIN pg_type t ON t.oid = a.atttypid
+        JOIN pg_type b ON b.oid = CASE t.typtype WHEN 'd' THEN t.typbasetype ELSE a.atttypid END
+        LEFT JOIN pg_type e ON e.oid = b.typelem AND e.typarray = b.oid
         LEFT JOIN pg_attrdef d ON d.adrelid = a.attrelid AND d.adnum = a.attnum
     WHERE a.attnum > 0 AND NOT a.attisdropped AND """
 """The columns of relations, to be completed by a condition on `a.attrelid`, the number of the relation."""
@@ -98,8 +101,8 @@ class PostgreSql(Dialect):
 
 
 def column_of_row(row: Sequence[Any]) -> Column:
-    """Return the column of a row of `COLUMNS`."""
-    _, _, name, is_required, counts, has_default, is_key, type_name, oid, modifier, kind, category = row
+    """Return the column of a row of `COLUMNS`; an array is of type OTHER."""
+    _, _, name, is_required, counts, has_default, is_key, type_name, oid, modifier, kind, category, *_ = row
     found = column_of(name, type_name, oid, modifier, kind, category)
     more = {"is_optional": not is_required, "is_auto_increment": counts, "has_default": has_default, "is_key": is_key}
     return Column(**{**vars(found), **more})

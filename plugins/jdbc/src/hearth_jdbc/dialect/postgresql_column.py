@@ -6,9 +6,12 @@ import re
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from psycopg.types.array import ArrayLoader
+
 from hearth_api.batch import arrow as pa
 from hearth_jdbc.dialect.interface import Column, SqlType, mismatch
 from hearth_jdbc.dialect.source_dialect import utc_micros
+from hearth_jdbc.nested_column import list_array
 
 _BIT, _NUMERIC, _ZONED, _ZONED_TIME = 1560, 1700, 1184, 1266
 _TYPES = {
@@ -24,6 +27,14 @@ AS_TEXT = (
     "inet", "cidr",
 )  # fmt: skip
 """Types whose values stay the server's texts, which Arrow reads a column at a time."""
+_TEXT = 25
+
+
+class _TextArrayLoader(ArrayLoader):
+    base_oid = _TEXT
+
+
+_TEXT_LISTS = _TextArrayLoader(0)
 _DAY_MICROS = 86_400_000_000
 _TIMESTAMP = re.compile(r"(\d+)-(\d\d-\d\d)(?: (\d\d:\d\d:\d\d(?:\.\d+)?))?(?:\+00)?( BC)?")
 _TIME = re.compile(r"(\d\d):(\d\d):(\d\d)(?:\.(\d{1,6}))?(?:([+-])(\d\d)(?::(\d\d))?(?::(\d\d))?)?")
@@ -43,12 +54,31 @@ def column_of(name: str, type_name: str, oid: int, modifier: int, kind: str, cat
     return Column(name, found, type_name, precision, scale, is_zoned=oid == _ZONED)
 
 
+def array_of(column: Column, element: Column, dimensions: int) -> Column:
+    """Return the column as an ARRAY of elements, or of arrays of them."""
+    part = element if dimensions <= 1 else array_of(Column(element.name, SqlType.ARRAY), element, dimensions - 1)
+    return Column(**{**vars(column), "type": SqlType.ARRAY, "parts": (part,)})
+
+
 def to_array(column: Column, cells: Sequence[Any], zone: str) -> Any:
     """Return the cells of a column as an Arrow array; a value that cannot be read raises a DataError."""
     try:
         return _ARRAYS[column.type](column, cells, zone)
     except (ValueError, OverflowError, ArithmeticError, pa.ArrowException) as error:
         raise mismatch(column, error) from error
+
+
+def _lists(column: Column, cells: Sequence[Any], zone: str) -> Any:
+    """Return lists; texts, of arrays whose type the driver does not know, are parsed."""
+    (part,) = column.parts
+    lists = [_TEXT_LISTS.load(cell.encode()) if isinstance(cell, str) else cell for cell in cells]
+
+    def elements(flat: list[Any]) -> Any:
+        if any((type(each) is list) is not (part.type is SqlType.ARRAY) for each in flat if each is not None):
+            raise ValueError("an array has other dimensions than its column was declared with")
+        return to_array(part, flat, zone)
+
+    return list_array(lists, elements)
 
 
 def _whole(column: Column, cells: Sequence[Any], zone: str) -> Any:
@@ -153,5 +183,5 @@ _ARRAYS: dict[SqlType, Callable[[Column, Sequence[Any], str], Any]] = {
     **dict.fromkeys((SqlType.REAL, SqlType.DOUBLE), _fractions),
     **dict.fromkeys((SqlType.NUMERIC, SqlType.VARCHAR, SqlType.OTHER), _texts),
     SqlType.VARBINARY: _bytes, SqlType.BOOLEAN: _truths, SqlType.DATE: _dates, SqlType.TIME: _times,
-    SqlType.TIMESTAMP: _timestamps,
+    SqlType.TIMESTAMP: _timestamps, SqlType.ARRAY: _lists,
 }  # fmt: skip

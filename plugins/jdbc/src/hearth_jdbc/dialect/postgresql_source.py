@@ -12,9 +12,9 @@ from psycopg.types.multirange import MultirangeInfo
 from psycopg.types.range import RangeInfo
 from psycopg.types.string import TextLoader
 
-from hearth_jdbc.dialect.interface import Column, TableId
+from hearth_jdbc.dialect.interface import Column, SqlType, TableId
 from hearth_jdbc.dialect.postgresql import COLUMNS, PostgreSql, column_of_row
-from hearth_jdbc.dialect.postgresql_column import AS_TEXT, column_of, to_array
+from hearth_jdbc.dialect.postgresql_column import AS_TEXT, array_of, column_of, to_array
 from hearth_jdbc.dialect.postgresql_snapshot import SharedSnapshot
 from hearth_jdbc.dialect.source_dialect import CursorRows, Rows, SourceDialect
 from hearth_jdbc.table_part import TablePart
@@ -39,6 +39,9 @@ _WRITES = """ AND l.virtualtransaction IN (
             OR (w.locktype = 'relation' AND w.mode IN ('RowExclusiveLock', 'ShareRowExclusiveLock', 'ExclusiveLock',
                 'AccessExclusiveLock'))))"""
 _PREPARED = "SELECT gid, prepared FROM pg_prepared_xacts WHERE database = current_database()"
+_TYPE = """
+    SELECT t.typname, t.typtype, t.typcategory, e.typname, e.oid, e.typtype, e.typcategory
+    FROM pg_type t LEFT JOIN pg_type e ON e.oid = t.typelem AND e.typarray = t.oid WHERE t.oid = %s"""
 _QUANTILES = """
     SELECT unnest(histogram_bounds::text::text[]) FROM pg_stats
     WHERE schemaname = %s AND tablename = %s AND attname = %s"""
@@ -56,7 +59,7 @@ class PostgreSqlSource(PostgreSql, SourceDialect):
     def connect(self, timeout: float) -> Any:
         """Open a connection that leaves values as the server's texts where Arrow reads them, or nobody does."""
         connection = super().connect(timeout)
-        kinds = [info.array_oid for info in connection.adapters.types if info.array_oid]
+        kinds = [info.array_oid for info in connection.adapters.types if info.array_oid and not self.nests]
         kinds += [info.oid for info in connection.adapters.types if isinstance(info, (RangeInfo, MultirangeInfo))]
         for kind in (*AS_TEXT, *kinds):
             connection.adapters.register_loader(kind, TextLoader)
@@ -109,17 +112,29 @@ class PostgreSqlSource(PostgreSql, SourceDialect):
         rows = connection.execute(f"{COLUMNS} a.attrelid = ANY (%s::oid[])", (tables,)).fetchall() if tables else []
         known = {(row[0], row[1]): row for row in rows}
         return [
-            self._computed(connection, each) if at not in known else column_of_row(_renamed(known[at], each.name))
+            self._computed(connection, each) if at not in known else self._stored(_renamed(known[at], each.name))
             for at, each in zip(places, description)
         ]
 
+    def _stored(self, row: Sequence[Any]) -> Column:
+        column = column_of_row(row)
+        modifier, (dimensions, *element) = row[9], row[12:]
+        return self._nested(column, modifier, dimensions, *element)
+
     def _computed(self, connection: Any, column: Any) -> Column:
-        sql = "SELECT typname, typtype, typcategory FROM pg_type WHERE oid = %s"
-        name, kind, category = connection.execute(sql, (column.type_code,)).fetchone()
+        name, kind, category, *element = connection.execute(_TYPE, (column.type_code,)).fetchone()
         modifier = -1
         if column.precision is not None:
             modifier = (column.precision << 16 | (column.scale or 0) & 0x7FF) + 4
-        return column_of(column.name, name, column.type_code, modifier, kind, category)
+        found = column_of(column.name, name, column.type_code, modifier, kind, category)
+        return self._nested(found, modifier, 1, *element)
+
+    def _nested(self, column: Column, modifier: int, dimensions: int, name: str | None, *element: Any) -> Column:
+        """Return an array as an ARRAY where columns nest; the modifier of its type is that of its elements."""
+        if not self.nests or name is None or column.type is not SqlType.OTHER:
+            return column
+        oid, kind, category = element
+        return array_of(column, column_of(name, name, oid, modifier, kind, category), dimensions)
 
     def now(self, connection: Any) -> int:
         """Return the time of the server."""

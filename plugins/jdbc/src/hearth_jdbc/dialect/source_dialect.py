@@ -26,7 +26,8 @@ class Rows(ABC):
         """Return up to `count` rows as one Arrow array per column, None at the end.
 
         Arrays of whole numbers are int64, of fractions float64, of NUMERIC and DECIMAL string, of dates int32 days,
-        of times int64 microseconds, of timestamps int64 microseconds since 1970 in UTC.
+        of times int64 microseconds, of timestamps int64 microseconds since 1970 in UTC. Those of ARRAY, MAP and STRUCT
+        contain such arrays.
         """
 
     @abstractmethod
@@ -73,6 +74,8 @@ class SourceDialect(Dialect):
     PREPARED: ClassVar[str] = "prepared"
     NAMESPACE_KEY: ClassVar[str] = "schema.pattern"
     """The key with the pattern of what tables are in: schemas, or catalogs."""
+    nests: bool = False
+    """Whether arrays, maps and structs are columns of these types, and not of type OTHER."""
 
     @abstractmethod
     def tables(self, connection: Any, types: Collection[str], namespace: str | None) -> list[TableId]:
