@@ -42,6 +42,11 @@ class Horizon:
         self._listed = 0.0
         self._next_log = 0.0
 
+    @property
+    def is_waiting(self) -> bool:
+        """Return whether a bound was taken that waits for transactions."""
+        return self._bound is not None
+
     def advance(self, connection: Any, last: int | None) -> Bound | None:
         """Return the next bound, None while a transaction is open that was open when the bound was taken.
 

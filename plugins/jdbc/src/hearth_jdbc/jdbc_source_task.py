@@ -14,6 +14,7 @@ from hearth_api.batch import Batch, BatchSourceTask, batch_to_source_records
 from hearth_jdbc import VERSION
 from hearth_jdbc.dialect.interface import Column, TableId
 from hearth_jdbc.horizon import Horizon
+from hearth_jdbc.idle_tables import rest_without_news
 from hearth_jdbc.session import Session
 from hearth_jdbc.source_offset import QUERY_PARTITION, Position, bulk_partition, partitions_of
 from hearth_jdbc.source_setting import BULK, INCREMENTING, TABLES, TIMESTAMP, JdbcSourceConfig, column_mapping
@@ -52,8 +53,11 @@ class JdbcSourceTask(BatchSourceTask):
         if settings.whole_query:
             tables = [None]
         self._readers: list[TableReader] = []
+        self._signal = self._dialect.signal() if settings.notifies else None
         try:
             connection = self._session.connection()
+            if self._signal is not None:
+                self._signal.create_triggers(connection, [table for table in tables if table is not None])
             self._dialect.isolate(connection, settings.transaction_isolation_mode.lower())
             stored = self._stored([table for table in tables if table is not None])
             part = TablePart.of(props)
@@ -74,34 +78,59 @@ class JdbcSourceTask(BatchSourceTask):
             reader = min(self._readers, key=lambda each: (not each.is_reading, each.due), default=None)
             now = time.monotonic()
             if reader is not None and (reader.is_reading or reader.due <= now):
-                batch = self._read(reader)
+                batch = self._read(reader, now)
                 if batch is not None:
                     return [batch]
             elif now >= deadline:
                 return None
             else:
-                until = deadline if reader is None else min(deadline, reader.due)
-                self._stopped.wait(until - now)
+                self._wait((deadline if reader is None else min(deadline, reader.due)) - now)
         return None
 
     def stop(self) -> None:
         """Wake a waiting poll, end a running query, and close the connection."""
         self._stopped.set()
         self._session.stop()
+        if self._signal is not None:
+            self._signal.wake()
         if not self._polling.acquire(timeout=_GRACE):
             self._session.interrupt()
             self._polling.acquire()
         self._forget()
         self._polling.release()
+        if self._signal is not None:
+            self._signal.close()
 
-    def _read(self, reader: TableReader) -> Batch | None:
+    def _wait(self, seconds: float) -> None:
+        """Wait, with notifications until a table changes."""
+        if self._signal is None:
+            self._stopped.wait(seconds)
+            return
+        try:
+            changed = self._signal.wait(seconds)
+        except self._dialect.Error as error:
+            _log.warning("no notifications of %s at present: %s", self._dialect.url, error)
+            self._stopped.wait(min(seconds, RETRY_AFTER))
+            return
+        for reader in self._readers:
+            if isinstance(reader, NewRowReader) and (changed is None or str(reader.query.table) in changed):
+                reader.notice()
+
+    def _read(self, reader: TableReader, now: float) -> Batch | None:
         with self._polling:
             if self._stopped.is_set():
                 return None
             try:
-                batch = reader.read(self._session.connection(), self._limit)
+                connection = self._session.connection()
+                if not reader.is_reading:
+                    soon = now + self._settings.poll_interval_ms / 2000  # so that tables come to be due together
+                    rest_without_news(self._dialect, connection, [each for each in self._readers if each.due <= soon])
+                    if reader.due > now:
+                        return None
+                batch = reader.read(connection, self._limit)
             except self._dialect.Error as error:
                 self._forget()
+                reader.due = time.monotonic()  # other tables come first
                 self._failures += 1
                 most = self._settings.query_retry_attempts
                 what = f"cannot read {reader.query.table or 'the query'}: {error}"

@@ -13,8 +13,8 @@ from hearth_api.batch import arrow as pa
 def with_values(array: Any, convert: Callable[[int, Any], Any]) -> Any:
     """Return a list, map or struct array whose child arrays are converted.
 
-    `convert` gets the number of a child and its array: 0 for the elements of a list, 0 and 1 for the keys and values of
-    a map, the number of the field for a struct. A list of fixed size becomes a list.
+    `convert` gets the number of a child and its array: 0 for the elements of a list, 0 and 1 for the keys and values
+    of a map, the number of the field for a struct. A list of fixed size becomes a list.
     """
     kind = array.type
     mask = array.is_null() if array.null_count else None
@@ -30,7 +30,7 @@ def with_values(array: Any, convert: Callable[[int, Any], Any]) -> Any:
 
 
 def list_array(cells: Any, convert: Callable[[list[Any]], Any]) -> Any:
-    """Return lists of Python, some None, as a list array; `convert` turns the elements of all of them into an array."""
+    """Return lists of Python, some None, as a list array; `convert` turns their elements into an array."""
     ends = np.cumsum([0, *(0 if cell is None else len(cell) for cell in cells)], dtype=np.int32)
     elements = convert([element for cell in cells if cell is not None for element in cell])
     mask = pa.array([cell is None for cell in cells], pa.bool_())

@@ -218,6 +218,12 @@ class JdbcSourceConfig(ConnectionSettings):
         doc="Whether several tasks read one table in bulk mode where tasks.max exceeds the number of tables, each a"
         " range of the primary key. On PostgreSQL all parts are read from one snapshot. The parts mix in the topic.",
     )  # fmt: skip
+    table_notifications: str = key(
+        "table.notifications", default="none", check=one_of("none", "trigger"), importance=Importance.LOW, group=MODE,
+        order_in_group=15, width=Width.SHORT, display_name="Notifications", unlisted=True,
+        doc="trigger: the source creates a trigger on each table of PostgreSQL, whose notifications tell it at once"
+        " that there are rows to read; poll.interval.ms counts in addition. none: the source looks at intervals.",
+    )  # fmt: skip
     open_transactions: str = key(
         "open.transactions", default="wait", check=one_of("wait", "pass"), importance=Importance.LOW, group=MODE,
         order_in_group=13, width=Width.SHORT, display_name="Open transactions", unlisted=True,
@@ -225,8 +231,8 @@ class JdbcSourceConfig(ConnectionSettings):
         " Confluent's connector does, which misses such rows.",
     )  # fmt: skip
     other_types: str = key(
-        "other.types", default="skip", check=one_of("skip", "text", "nested"), importance=Importance.LOW, group=DATABASE,
-        order_in_group=19, width=Width.SHORT, display_name="Other types", unlisted=True,
+        "other.types", default="skip", check=one_of("skip", "text", "nested"), importance=Importance.LOW,
+        group=DATABASE, order_in_group=19, width=Width.SHORT, display_name="Other types", unlisted=True,
         doc="What becomes of columns whose type Kafka Connect lacks, such as arrays, ranges, intervals, addresses and"
         " geometries. text: they are fields with the database's own text. nested: arrays, maps and structs are Kafka"
         " Connect's ARRAY, MAP and STRUCT, the others texts. skip: records leave them out, as those of Confluent's"
@@ -292,6 +298,11 @@ class JdbcSourceConfig(ConnectionSettings):
         """Return the query, "" if tables are read."""
         masked = self.query_masked
         return (self.query or (masked.value if masked is not None else "") or "").strip().rstrip(";")
+
+    @property
+    def notifies(self) -> bool:
+        """Return whether triggers tell that tables have changed."""
+        return self.table_notifications.lower() == "trigger"
 
     @property
     def limit(self) -> int:

@@ -64,6 +64,15 @@ class TableQuery:
         where = "" if self.part is None else f" WHERE {self.part.condition(self.dialect.quote(self.part.column))}"
         return self._with_suffix(f"{self.whole}{where}")
 
+    @property
+    def knows_forms(self) -> bool:
+        """Return whether it is known how the database stores the timestamps."""
+        return all(name in self._forms for name in self.times)
+
+    def question(self, position: Position) -> str:
+        """Return an expression that is true if there are rows after a place."""
+        return f"EXISTS(SELECT 1 FROM {self.source} WHERE {self._criteria(position, Bound())})"  # noqa: S608
+
     def news(self, position: Position, bound: Bound) -> str:
         """Return the query for the rows after a place and up to a bound, in order."""
         criteria = self._criteria(position, bound)

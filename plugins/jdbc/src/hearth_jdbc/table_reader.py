@@ -105,6 +105,9 @@ class TableReader(ABC):
 
     def _end(self) -> None:
         self.forget()
+        self._rest()
+
+    def _rest(self) -> None:
         self.due = time.monotonic() + self._interval
 
     def _batch(self, columns: Sequence[Column], arrays: Sequence[Any], following: Sequence[Any] | None) -> Batch:
@@ -165,8 +168,38 @@ class NewRowReader(TableReader):
         self._stored = position.micros or 0
         self._horizon = horizon
         self._waits = 0
+        self._has_news = False
+        self._is_changed = False
+
+    @property
+    def may_ask(self) -> bool:
+        """Return whether `question` tells something: nothing is open, and the answer is not known yet."""
+        query = self.query
+        is_open = self.is_reading or self._horizon.is_waiting or self._has_news or self._is_changed
+        return not is_open and query.table is not None and query.knows_forms
+
+    def question(self) -> str:
+        """Return an expression that is true if the table has rows after the last one."""
+        return self.query.question(self._position)
+
+    def answer(self, has_news: bool) -> None:
+        """Read next if there is something to read, and rest for the interval if not."""
+        self._has_news = has_news
+        if not has_news:
+            self._rest()
+
+    def notice(self) -> None:
+        """Read next, since the table has changed, and again if that came about while a query ran."""
+        self._is_changed = True
+        self.due = 0.0
+
+    def _rest(self) -> None:
+        self.due = 0.0 if self._is_changed else time.monotonic() + self._interval
 
     def _next_query(self, connection: Any) -> str | None:
+        self._has_news = False
+        if not self._horizon.is_waiting:
+            self._is_changed = False
         self.query.learn_forms(connection)
         bound = self._horizon.advance(connection, self._position.number)
         if bound is None:
@@ -176,7 +209,7 @@ class NewRowReader(TableReader):
             return None
         self._waits = 0
         if bound.is_behind(self._position.number):
-            self.due = time.monotonic() + self._interval
+            self._rest()
             return None
         return self.query.news(self._position, bound)
 

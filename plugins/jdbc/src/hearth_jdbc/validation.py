@@ -80,6 +80,10 @@ def _mode_faults(settings: JdbcSourceConfig, given: set[str]) -> dict[str, str]:
         return {"incrementing.column.name": "is required for a query, which has no auto-increment column"}
     if settings.transaction_isolation_mode.lower() == "sql_server_snapshot":
         return {"transaction.isolation.mode": "SQL_SERVER_SNAPSHOT is for SQL Server only"}
+    if settings.notifies and (settings.mode == BULK or settings.whole_query):
+        return {"table.notifications": "is for tables, in other modes than bulk"}
+    if settings.notifies and settings.url.product != "postgresql":
+        return {"table.notifications": f"trigger is for PostgreSQL, not for {settings.url.product}"}
     if settings.bulk_split and (settings.mode != BULK or settings.whole_query):
         return {"bulk.split": "is for tables in mode=bulk"}
     if settings.whole_query and settings.mode != BULK and not settings.topic_prefix:

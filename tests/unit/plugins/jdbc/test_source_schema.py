@@ -240,7 +240,8 @@ NESTED = {
         (
             'STRUCT(a INTEGER, "b c" STRUCT(t TIMESTAMP[], i INTERVAL))',
             "{'a': 1, 'b c': {'t': ['2020-01-01 10:00:00'], 'i': INTERVAL 2 DAY}}",
-            "optional struct<a optional int32, b c optional struct<t optional array<optional Timestamp>, i optional string>>",
+            "optional struct<a optional int32, b c optional struct<"
+            "t optional array<optional Timestamp>, i optional string>>",
             {"a": 1, "b c": {"t": [dt.datetime(2020, 1, 1, 10, tzinfo=dt.timezone.utc)], "i": "2 days"}},
         ),
         ("ENUM('x', 'y')[]", "['y']", "optional array<optional string>", ["y"]),

@@ -15,6 +15,7 @@ from psycopg.types.string import TextLoader
 from hearth_jdbc.dialect.interface import Column, SqlType, TableId
 from hearth_jdbc.dialect.postgresql import COLUMNS, PostgreSql, column_of_row
 from hearth_jdbc.dialect.postgresql_column import AS_TEXT, array_of, column_of, to_array
+from hearth_jdbc.dialect.postgresql_signal import TableSignal
 from hearth_jdbc.dialect.postgresql_snapshot import SharedSnapshot
 from hearth_jdbc.dialect.source_dialect import CursorRows, Rows, SourceDialect
 from hearth_jdbc.table_part import TablePart
@@ -178,6 +179,10 @@ class PostgreSqlSource(PostgreSql, SourceDialect):
                 " later and is then not read; use mode=timestamp+incrementing, or a sequence with CACHE 1",
                 table, name, found[0],
             )  # fmt: skip
+
+    def signal(self) -> TableSignal:
+        """Return what waits for notifications of triggers."""
+        return TableSignal(self)
 
     def isolate(self, connection: Any, mode: str) -> None:
         """Remember the isolation for the transactions that read."""

@@ -6,6 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from hearth_api import ConnectError
 from hearth_api.batch import arrow as pa
 from hearth_jdbc.dialect.interface import Column, Dialect, SqlType, TableId
 
@@ -147,6 +148,10 @@ class SourceDialect(Dialect):
     def warn_of_gaps(self, connection: Any, table: TableId, name: str) -> None:
         """Log a warning if numbers of an incrementing column may be drawn long before their transactions begin."""
         return
+
+    def signal(self) -> Any:
+        """Return what waits for changes of tables, for databases that notify."""
+        raise ConnectError(f"table.notifications=trigger is for PostgreSQL, not for {self.url.product}")
 
     @abstractmethod
     def isolate(self, connection: Any, mode: str) -> None:
