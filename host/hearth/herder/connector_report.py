@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import math
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -18,7 +19,9 @@ from hearth.herder.supervisor import Supervisor
 from hearth.herder.task import SupervisedTask
 from hearth.metric.sensor import OWN, Measurement, Sensor, Tags
 from hearth.storage import ConfiguredConnector, NotLeading, State
-from hearth_api import NotFoundError
+from hearth_api import ConnectError, NotFoundError
+
+log = logging.getLogger(__name__)
 
 COUNTS = (
     "polled", "read", "sent", "acknowledged", "put", "accepted", "failed", "skipped", "dead_lettered", "retried",
@@ -50,9 +53,19 @@ class ConnectorReporter:
 
     def explain(self, name: str) -> dict[str, Any]:
         """Return an Explanation; raises what ``report`` raises."""
-        report = self.report(name)
+        return self._explain(name, self.report(name) | {"offsets": self._offsets_of(name)})
+
+    def _explain(self, name: str, report: Mapping[str, Any]) -> dict[str, Any]:
         entry = self._services.configs.snapshot().find(name)
         return explained(report, {} if entry is None else entry.config, self._clock())
+
+    def _offsets_of(self, name: str) -> int | None:
+        """Return for how many source partitions a connector has offsets, None if their topic cannot be read."""
+        try:
+            return len(self._services.offsets.partitions(name))
+        except ConnectError as error:
+            log.debug("the offsets of %s are not known now: %s", name, error)
+            return None
 
     def conditions(self) -> list[Measurement]:
         """Return the conditions of all connectors that this host runs; called by one thread at a time."""
@@ -61,7 +74,7 @@ class ConnectorReporter:
         for name in [*sorted(names - known.keys()), *known][:MOST_EXPLAINED]:
             known.pop(name, None)
             with suppress(NotFoundError, NotLeading):
-                known[name] = self.explain(name)["condition"]
+                known[name] = self._explain(name, self.report(name) | {"offsets": None})["condition"]
         self._conditions = known
         return [(_CONDITION, Tags.of(connector=name, condition=each), 1) for name, each in sorted(known.items())]
 
@@ -83,6 +96,7 @@ class ConnectorReporter:
             "target": str(entry.target.value),
             "revision": entry.revision,
             "running": supervisor is not None and supervisor.runs(entry),
+            "call": _call(supervisor),
             "tasks": [] if supervisor is None else self._tasks(supervisor, entry),
             "lag": _lag(lag),
         }
@@ -104,13 +118,23 @@ class ConnectorReporter:
         return found
 
 
+def _call(supervisor: Supervisor | None) -> dict[str, Any] | None:
+    run = None if supervisor is None else supervisor.run
+    call = None if run is None else run.call
+    return None if call is None else {"name": call[0], "since": moment(call[1])}
+
+
 def _task(task: SupervisedTask) -> dict[str, Any]:
     metrics, history = task.measured.metrics, task.history
     return {
         "since": moment(history.since),
         "restarts": history.restarts,
-        "ends": [{"at": moment(each.at), "how": each.how, "words": each.words} for each in history.ends],
+        "ends": [
+            {"at": moment(each.at), "how": each.how, "words": each.words, "seconds": round(each.seconds, 1)}
+            for each in history.ends
+        ],
         "last": {phase: moment(at) for phase, at in metrics.times()},
+        "assigned": metrics.assigned(),
         "counts": {name: metrics.count(name) for name in COUNTS},
         "rates": {name: round(metrics.rate(name), 3) for name in RATES},
         "put_seconds": {"average": _number(metrics.average("put")), "longest": _number(metrics.most("put"))},

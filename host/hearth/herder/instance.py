@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import logging
-from collections.abc import Callable, Mapping
+import time
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from hearth.config import ConnectorConfig
@@ -71,6 +73,8 @@ class ConnectorRun:
         self._stage: StagedConnector | None = None
         self._later = later
         self._is_over = False
+        self.call: tuple[str, float] | None = None
+        """The call of the plugin that is under way, and when it began (seconds since the epoch)."""
 
     @property
     def is_running(self) -> bool:
@@ -92,9 +96,14 @@ class ConnectorRun:
             raise TransitionFailed(
                 f"WorkerConnector{{id={self.name}}} Cannot transition connector to {target} since it has failed"
             )
-        moves = {TargetState.STARTED: self._start, TargetState.PAUSED: self._pause, TargetState.STOPPED: self._end}
+        name, move = {
+            TargetState.STARTED: ("start", self._start),
+            TargetState.PAUSED: ("pause", self._pause),
+            TargetState.STOPPED: ("stop", self._end),
+        }[target]
         try:
-            moves[target]()
+            with self._called(name):
+                move()
         except (ConnectError, OSError) as error:
             if target is not TargetState.STOPPED:
                 self.fail(summary_of(error))
@@ -120,7 +129,8 @@ class ConnectorRun:
             raise self._over()
         self.is_due = False
         maximum = self._parsed.tasks_max
-        answer = stage.task_configs(maximum)
+        with self._called("task configurations"):
+            answer = stage.task_configs(maximum)
         if len(answer.configs) > maximum:
             self._parsed.refuse_too_many(len(answer.configs))
             log.warning(
@@ -173,6 +183,14 @@ class ConnectorRun:
     def read_offsets(self, partitions: list[dict[str, Any]]) -> list[dict[str, Any] | None]:
         """Return the connector's committed source offsets."""
         return self._offsets.get(self.name, partitions)
+
+    @contextlib.contextmanager
+    def _called(self, name: str) -> Iterator[None]:
+        self.call = name, time.time()
+        try:
+            yield
+        finally:
+            self.call = None
 
     def _start(self) -> None:
         stage = self._stage  # `shut_down` may clear it while the plugin hangs

@@ -106,7 +106,8 @@ class MetricCollector:
     def _connector(
         self, supervisor: Supervisor, entry: ConfiguredConnector, states: Mapping[int, State]
     ) -> Iterator[Measurement]:
-        status, plugin = self._services.board.store.connector(supervisor.name), supervisor.plugin
+        status, run = self._services.board.store.connector(supervisor.name), supervisor.run
+        plugin = None if run is None else run.plugin
         yield from worker_sensor.of_connector(
             ConnectorFacts(
                 supervisor.name,

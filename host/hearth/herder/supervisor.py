@@ -12,7 +12,7 @@ from functools import partial
 
 from hearth.config.connector_key import NAME, RELOAD_ACTION, RESTART
 from hearth.config.variable import Resolved, asked_once
-from hearth.discovery import Plugin, PluginType
+from hearth.discovery import PluginType
 from hearth.foundation.log_context import about, label_of
 from hearth.herder.fencing import fence_earlier_tasks
 from hearth.herder.instance import ConnectorRun, TransitionFailed, refuse_nulls
@@ -186,10 +186,9 @@ class Supervisor:
         return entry.revision == self._revision and is_applied
 
     @property
-    def plugin(self) -> Plugin | None:
-        """Return the connector's class as it runs, None if it could not be found."""
-        run = self._run
-        return None if run is None else run.plugin
+    def run(self) -> ConnectorRun | None:
+        """Return the connector's instance, None if its class could not be found."""
+        return self._run
 
     def _start_instance(self, entry: ConfiguredConnector) -> None:
         if entry.revision != self._revision:

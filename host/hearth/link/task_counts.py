@@ -9,10 +9,11 @@ from dataclasses import asdict, dataclass
 CHANGES = Mapping[str, float]
 """Counts by name: those that changed since the last report.
 
-Some have further parts in their names, separated by slashes: ``failed/PHASE/CLASS`` is how many records failed so, and
-``committed/TOPIC/PARTITION`` the offset that a sink has committed of a partition that it owns, or owned.
+Some have further parts in their names, separated by slashes: ``failed/PHASE/CLASS`` is how many records failed so,
+``committed/TOPIC/PARTITION`` the offset that a sink has committed of a partition that it owns, or owned, and
+``assigned/TOPIC`` how many partitions of a topic it owns.
 """
-FAILED, COMMITTED = "failed/", "committed/"
+FAILED, COMMITTED, ASSIGNED = "failed/", "committed/", "assigned/"
 MOST_REASONS = 50
 """Records that fail in more ways are counted under the class ``other``."""
 

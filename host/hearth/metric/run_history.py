@@ -15,11 +15,15 @@ SHOWN_LINES = 3
 
 @dataclass(frozen=True)
 class PastRun:
-    """The end of a run: when (seconds since the epoch), how (``failed``, ``lost``, ``moved``), and in which words."""
+    """The end of a run: when (seconds since the epoch), how (``failed``, ``lost``, ``moved``), and in which words.
+
+    ``seconds`` is how long the run lasted, from its launch.
+    """
 
     at: float
     how: str
     words: str
+    seconds: float = 0.0
 
 
 class RunHistory:
@@ -31,7 +35,7 @@ class RunHistory:
         self._ends: deque[PastRun] = deque(maxlen=KEPT_ENDS)
         self._runs = 0
         self.state = ""
-        self.since = clock()
+        self.since = self._begun_at = clock()
 
     def renew(self) -> None:
         """Count anew, because the task has another configuration; its last ends are kept."""
@@ -40,6 +44,7 @@ class RunHistory:
     def begin_run(self) -> None:
         """Count a run."""
         self._runs += 1
+        self._begun_at = self._clock()
 
     def enter(self, state: str) -> None:
         """Note the state of the task."""
@@ -49,8 +54,9 @@ class RunHistory:
     def end(self, how: str, words: str | None) -> None:
         """Note the end of a run."""
         shown = "\n".join((words or "").splitlines()[:SHOWN_LINES])
+        now = self._clock()
         with self._lock:
-            self._ends.append(PastRun(self._clock(), how, shown))
+            self._ends.append(PastRun(now, how, shown, now - self._begun_at))
 
     @property
     def restarts(self) -> int:

@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import fields
 
-from hearth.link.task_counts import CHANGES, COMMITTED, FAILED, PEAKS, TaskCounts
+from hearth.link.task_counts import ASSIGNED, CHANGES, COMMITTED, FAILED, PEAKS, TaskCounts
 from hearth.metric.sample_window import SampleWindows, WindowedStat
 
 COUNTS = frozenset(each.name for each in fields(TaskCounts))
@@ -40,6 +40,7 @@ class TaskMetrics:
         self._counts: dict[str, float] = {}
         self._failed: dict[tuple[str, str], float] = {}
         self._committed: dict[tuple[str, int], int] = {}
+        self._assigned: dict[str, int] = {}
         self._stats = {name: WindowedStat(windows) for name in (*_RATES, *_TIMES, "attempt")}
         self._state = ""
         self._since = self._began = clock()
@@ -48,7 +49,7 @@ class TaskMetrics:
     def begin_run(self) -> None:
         """Start anew with a run of the task, which counts from 0."""
         with self._lock:
-            self._counts, self._failed = {}, {}
+            self._counts, self._failed, self._assigned = {}, {}, {}
 
     def enter(self, state: str) -> None:
         """Note the state of the task."""
@@ -87,6 +88,8 @@ class TaskMetrics:
             elif name.startswith(COMMITTED):
                 topic, _, number = name.removeprefix(COMMITTED).rpartition("/")
                 self._committed[topic, int(number)] = int(value)
+            elif name.startswith(ASSIGNED):
+                self._assigned[name.removeprefix(ASSIGNED)] = int(value)
 
     @property
     def state(self) -> str:
@@ -102,6 +105,11 @@ class TaskMetrics:
         """Return the offset that a sink has committed, for each topic and partition that it owns or owned last."""
         with self._lock:
             return dict(self._committed)
+
+    def assigned(self) -> dict[str, int]:
+        """Return how many partitions of each topic the present run of a sink owns."""
+        with self._lock:
+            return {topic: count for topic, count in self._assigned.items() if count}
 
     def count(self, name: str) -> float:
         """Return a count of the present run."""

@@ -202,7 +202,7 @@ WORKER_CONFIGURATION_REQUEST = _object(
 NUMBER: Schema = {"type": "number"}
 NUMBER_OR_NULL: Schema = {"type": "number", "nullable": True}
 NUMBERS: Schema = {"type": "object", "additionalProperties": NUMBER}
-PAST_RUN = _object("PastRun", {"at": STRING, "how": STRING, "words": STRING})
+PAST_RUN = _object("PastRun", {"at": STRING, "how": STRING, "words": STRING, "seconds": NUMBER})
 FAILURES = _object("FailedRecords", {"phase": STRING, "error": STRING, "records": NUMBER})
 HEARTH_TASK = _object(
     "HearthTask",
@@ -214,12 +214,13 @@ HEARTH_TASK = _object(
         "restarts": INTEGER,
         "ends": _list(PAST_RUN),
         "last": Entity({"type": "object", "additionalProperties": TEXT_OR_NULL}),
+        "assigned": NUMBERS,
         "counts": NUMBERS,
         "rates": NUMBERS,
         "put_seconds": Entity({"type": "object", "additionalProperties": NUMBER_OR_NULL}),
         "failures": _list(FAILURES),
     },
-    ("since", "restarts", "ends", "last", "counts", "rates", "put_seconds", "failures"),
+    ("since", "restarts", "ends", "last", "assigned", "counts", "rates", "put_seconds", "failures"),
 )
 LONG_OR_NULL: Schema = {"type": "integer", "format": "int64", "nullable": True}
 PARTITION_LAG = _object(
@@ -234,6 +235,7 @@ PARTITION_LAG = _object(
     },
 )
 LAG = _object("Lag", {"records": LONG_OR_NULL, "seconds": NUMBER_OR_NULL, "partitions": _list(PARTITION_LAG)})
+CALL = _object("RunningCall", {"name": STRING, "since": STRING})
 HEARTH_CONNECTOR = _object(
     "HearthConnector",
     {
@@ -244,6 +246,7 @@ HEARTH_CONNECTOR = _object(
         "target": STRING,
         "revision": LONG_OR_NULL,
         "running": BOOLEAN,
+        "call": Entity({"allOf": [CALL.reference], **_NULLABLE}, parts=(CALL,)),
         "tasks": _list(HEARTH_TASK),
         "lag": LAG,
     },

@@ -8,6 +8,7 @@ import pyarrow as pa
 
 from hearth.kafka.c_memory import content_size
 from hearth.kafka.fetched import TIMESTAMP_TYPES, Incoming
+from hearth.runtime.body_format import body_format
 from hearth.runtime.polled_record import key_text
 from hearth_api import TopicPartition
 from hearth_api.batch import Batch
@@ -48,13 +49,19 @@ class Consumed:
         return int(self.incoming.offset[self.row])
 
     def place(self, *, with_key: bool = True) -> str:
-        """Name the record's topic, partition and offset, its key and its size."""
+        """Name the record's topic, partition, offset, key and size, and the formats that its bytes look like."""
         part, row = self.incoming, self.row
         keys, values = part.key[row : row + 1], part.value[row : row + 1]
         size = content_size(keys) + content_size(values)
         partition, offset = part.partition[row], part.offset[row]
         key = key_text(keys) if with_key else ""
-        return f"topic {part.topic!r}, partition {partition}, offset {offset}{key}, {size} bytes"
+        looks = [
+            f"{name} {body_format(column[0].as_py())}"
+            for name, column in (("key", keys), ("value", values))
+            if column[0].is_valid
+        ]
+        formats = f" ({', '.join(looks)})" if looks else ""
+        return f"topic {part.topic!r}, partition {partition}, offset {offset}{key}, {size} bytes{formats}"
 
     def text(self) -> str:
         """Describe the record as Kafka Connect's error log does."""

@@ -13,7 +13,7 @@ from typing import Any
 
 from hearth.isolation.stage_tenant import StageLost
 from hearth.kafka.client_statistics import StatisticsKeeper
-from hearth.link.task_counts import CHANGES, COMMITTED, FAILED, MOST_REASONS, PEAKS, TaskCounts, now_ms
+from hearth.link.task_counts import ASSIGNED, CHANGES, COMMITTED, FAILED, MOST_REASONS, PEAKS, TaskCounts, now_ms
 from hearth.runtime.link import HostLost, TaskLink
 from hearth.staging.failure_log import FailureLog
 from hearth.staging.plugin_plan import TaskSettings
@@ -97,6 +97,7 @@ class TaskObserver(FailureLog):
         """Partitions were assigned to the task; ``offsets`` are those that the group has committed."""
         log.info("partitions assigned: %s", _named(partitions))
         self.counts.partitions += len(partitions)
+        self._count_assigned(partitions, 1)
         self._note_committed(offsets or {})
 
     def revoked(self, partitions: Collection[TopicPartition], *, are_lost: bool) -> None:
@@ -107,10 +108,16 @@ class TaskObserver(FailureLog):
                 "partitions %s: %s", "lost" if are_lost else "revoked", _named(partitions),
             )  # fmt: skip
         self.counts.partitions = max(0, self.counts.partitions - len(partitions))
+        self._count_assigned(partitions, -1)
         for partition in partitions:
             self._consumed.pop(partition, None)
             self._committed.pop(partition, None)
         self._count_unconsumed()
+
+    def _count_assigned(self, partitions: Iterable[TopicPartition], change: int) -> None:
+        for partition in partitions:
+            name = f"{ASSIGNED}{partition.topic}"
+            self._named[name] = max(0, self._named.get(name, 0) + change)
 
     # Good records ---------------------------------------------------------------------------------------------
 

@@ -38,7 +38,8 @@ def test_record_is_described_as_kafka_connect_does() -> None:
 
 
 def test_description_of_a_record_identifies_it() -> None:
-    """Topic, partition, offset, key and size, and nothing of its value."""
+    """Topic, partition, offset, key, size and formats, and nothing of its value."""
     record = replace(incoming((3, 7), (3, 8)), key=pa.array([None, b"order \xff 8"], pa.binary()))
-    assert Consumed(record, 0).place() == "topic 't', partition 3, offset 7, 3 bytes"
-    assert Consumed(record, 1).place() == "topic 't', partition 3, offset 8, key 'order \ufffd 8', 12 bytes"
+    assert Consumed(record, 0).place() == "topic 't', partition 3, offset 7, 3 bytes (value text)"
+    place = "topic 't', partition 3, offset 8, key 'order \ufffd 8', 12 bytes (key binary, value text)"
+    assert Consumed(record, 1).place() == place

@@ -83,7 +83,7 @@ def test_reports_name_the_sink_task_interface() -> None:
     take_report(tolerance, EventQueue(), asked, ReportRecord(failure(0).error, bad_record()))
     ((reported, record),) = letters.failures
     assert (reported.phase, reported.class_name) == ("TASK_PUT", "org.apache.kafka.connect.sink.SinkTask")
-    assert record.place() == "topic 't', partition 1, offset 7, key 'k', 2 bytes"
-    assert record.place(with_key=False) == "topic 't', partition 1, offset 7, 2 bytes"
+    assert record.place() == "topic 't', partition 1, offset 7, key 'k', 2 bytes (key text, value text)"
+    assert record.place(with_key=False) == "topic 't', partition 1, offset 7, 2 bytes (key text, value text)"
     assert asked.is_answered
     assert tolerance.heard == 0  # nothing that follows has to wait for it

@@ -274,7 +274,7 @@ def test_committed_offsets_are_reported_by_partition(link: Link) -> None:
     here, there = TopicPartition("t", 0), TopicPartition("t", 1)
     observed = observer(link)
     observed.assigned([here, there], {here: 5})
-    assert observed.report() == {"partitions": 2, "committed/t/0": 5}
+    assert observed.report() == {"partitions": 2, "assigned/t": 2, "committed/t/0": 5}
     observed.reported(observed.report())
     observed.read({there: 8}, {there: 9}, 1)
     assert {name: value for name, value in observed.report().items() if name.startswith("committed")} == {
