@@ -21,7 +21,7 @@ from tests.bundles.build import plugin_path
 from tests.integration.thread_host import file_sink, file_source
 from tests.peer.distributed import HearthDistributed
 from tests.peer.hearth_connect import file_bundle
-from tests.peer.topic import Topics
+from tests.peer.topic import Record, Topics
 from tests.peer.worker import Worker
 from tests.timeouts import TIMEOUT, eventually
 
@@ -33,6 +33,8 @@ JSON = "org.apache.kafka.connect.json.JsonConverter"
 HOIST = "org.apache.kafka.connect.transforms.HoistField$Value"
 TOPIC_NAME = "org.apache.kafka.connect.transforms.predicates.TopicNameMatches"
 STRING = "org.apache.kafka.connect.storage.StringConverter"
+VALUE_TO_KEY = "org.apache.kafka.connect.transforms.ValueToKey"
+KEYED = {"transforms": "keyed", "transforms.keyed.type": VALUE_TO_KEY, "transforms.keyed.fields": "n"}
 MISBEHAVING = "org.example.MisbehavingSourceConnector"
 LINES, BAD = 300, 20
 MATCHER = re.compile(r'(\w+)(=~|!=|=)"(.*?)"')
@@ -315,7 +317,8 @@ def test_connectors_are_explained(worker: MeasuredWorker) -> None:
         "raising": "connector failed",
     }
     finding = found["failing"]["findings"][0]
-    assert finding["cause"] == "the records are no JSON, or plain JSON without schemas"
+    assert finding["cause"] == "the records are no JSON, or plain JSON without schemas: the value looks like text"
+    assert "converter=org.apache.kafka.connect.storage.StringConverter" in finding["remedy"]
 
 
 def test_unknown_connectors_are_not_found(worker: MeasuredWorker) -> None:
@@ -339,3 +342,49 @@ def test_names_may_be_joined(worker: MeasuredWorker) -> None:
     assert len(places) == len(set(places))
     assert scrape.find("kafka_connect_worker_connector_count")
     assert scrape.find("kafka_connect_connect_worker_metrics_connector_count")
+
+
+def test_broken_pipelines_are_named(worker: MeasuredWorker, broker: KafkaBroker, tmp_path: Path) -> None:
+    """Seven of the thirty questions of operators, by connectors in that trouble."""
+    lines = tmp_path / "lines"
+    lines.write_text("x" * 5000 + "\n")
+    raising = {"connector.class": "org.example.MisbehavingSinkConnector", "topics": "measured", "tasks.max": "1"}
+    raising |= {"misbehave.how": "raise", "misbehave.where": "put"}
+    letters = {"errors.tolerance": "all", "errors.deadletterqueue.topic.name": "measured-letters"}
+    hanging = {"connector.class": MISBEHAVING, "misbehave.how": "hang", "misbehave.where": "connector.start"}
+    broken = {
+        "hanging": hanging,
+        "putting": {**raising, **letters},
+        "large": file_source("large", lines, "measured-4", **{"producer.override.max.request.size": "2000"}),
+        "tombstone": file_sink("tombstone", tmp_path / "none", "measured-null", **KEYED),
+    }
+    topics = Topics(broker.bootstrap_servers)
+    topics.create("measured-null")
+    topics.produce("measured-null", [Record(b"k", None)])
+    for name, config in broken.items():
+        worker.send("POST", "/connectors", {"name": name, "config": {**config, "name": name}})
+    again = worker.get("/connectors/source/config")
+    worker.send("DELETE", "/connectors/source")
+    worker.send("POST", "/connectors", {"name": "source", "config": again})
+    wanted = {
+        "hanging": ("call hangs", "its start has been running for 1"),
+        "putting": ("task failed", "an error of put has no dead letter"),
+        "large": ("task failed", "raise producer.override.max.request.size (now 2000)"),
+        "tombstone": ("task failed", "a record whose value is null"),
+        "source": ("idle", "1 source partitions have offsets"),
+        "failing": ("task failed", "the value looks like text"),
+        "raising": ("connector failed", "raised in connector.start as configured"),
+    }
+
+    def unnamed() -> dict[str, Any]:
+        found = {name: worker.get(f"/hearth/connectors/{name}/explain") for name in wanted}
+        return {
+            name: found[name]
+            for name, (condition, words) in wanted.items()
+            if found[name]["condition"] != condition or words not in json.dumps(found[name]["findings"][0])
+        }
+
+    assert eventually(lambda: not unnamed(), TIMEOUT), unnamed()
+    assert worker.get("/hearth/connectors/hanging")["call"]["name"] == "start"
+    for name in broken:
+        worker.send("DELETE", f"/connectors/{name}")
