@@ -29,12 +29,18 @@ COMPLETION_SECONDS = 0.3
 name_option = click.option("-o", "output", type=click.Choice(["name"]), help="Print nothing but names, one a line.")
 
 
+def context_options(command: C) -> C:
+    """Add --context and --url."""
+    context = click.option("--context", "context_name", metavar="NAME", shell_complete=_context_names,
+                           help="Use this context; see `hearth context`.")  # fmt: skip
+    url = click.option("--url", metavar="URL,…", help="Use the workers at these addresses, tried in turn.")
+    return context(url(command))
+
+
 def cluster_option(command: C) -> C:
     """Add --context and --url, and pass the cluster that they choose as `cluster`."""
 
-    @click.option("--context", "context_name", metavar="NAME", help="Use this context; see `hearth context`.",
-                  shell_complete=_context_names)  # fmt: skip
-    @click.option("--url", metavar="URL,…", help="Use the workers at these addresses, tried in turn.")
+    @context_options
     @functools.wraps(command)
     def wrapped(*args: Any, context_name: str | None, url: str | None, **kwargs: Any) -> Any:
         cluster = open_cluster(context_name, url)

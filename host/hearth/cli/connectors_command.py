@@ -19,6 +19,7 @@ from hearth.cli.client_option import (
     selecting,
 )
 from hearth.cli.duration import SECONDS
+from hearth.foundation.nearest import did_you_mean
 from hearth.foundation.terminal import printable
 from hearth_api import ConfigError
 
@@ -132,28 +133,40 @@ def delete(selection: Selection, cluster: RemoteCluster, as_json: bool, output: 
 @selecting
 @cluster_option
 @click.option(
-    "--for", "goal", type=click.Choice(["running", "paused", "stopped", "deleted"]), default="running",
-    show_default=True, help="The state to wait for, with all tasks.",
+    "--for", "goal", metavar="GOAL", default="running", show_default=True,
+    help="The state to wait for, with all tasks: running, paused, stopped, deleted; or lag=0, the records that a sink "
+    "may be behind.",
 )  # fmt: skip
 @click.option("--timeout", type=SECONDS, default="60s", show_default=True, help="How long to wait.")
 @click.option("--settle", type=SECONDS, default="2s", show_default=True, help="How long the state has to last.")
 def wait(selection: Selection, cluster: RemoteCluster, goal: str, timeout: float, settle: float) -> None:
-    """Wait until connectors are in a state.
+    """Wait until connectors are in a state, or sinks have read all.
 
     Exit code 5 means that they are not in time, 1 that one of them failed instead; its trace is printed.
     """
     from hearth.client.waiting import GOALS, ConnectorFailed, Waiting
 
+    word, _, most = goal.partition("=")
+    if goal not in GOALS and not (word == "lag" and most.isdecimal()):
+        raise ConfigError(
+            f"--for {goal!r} is no goal{did_you_mean(goal, GOALS)}",
+            code="client.goal",
+            hint=f"one of {', '.join(GOALS)}, lag=NUMBER",
+        )
     names = selection.names if goal == "deleted" else [each.name for each in selection.of_named(cluster.connectors())]
     if not names:
         raise ConfigError("no connector is named", code="client.selection", hint="name connectors, or use --all")
     try:
-        Waiting(cluster, timeout, settle).wait(dict.fromkeys(names, GOALS[goal]))
+        waiting = Waiting(cluster, timeout, settle)
+        if most:
+            waiting.wait_for_lag(names, int(most))
+        else:
+            waiting.wait(dict.fromkeys(names, GOALS[goal]))
     except ConnectorFailed as error:
         click.echo(printable(error.trace or ""), err=True)
         raise
     for name in names:
-        click.echo(printable(f"{name} is {goal}"))
+        click.echo(printable(f"{name} is {goal}" if not most else f"{name} is at most {most} records behind"))
 
 
 def _confirm(names: list[str]) -> None:

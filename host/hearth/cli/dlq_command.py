@@ -86,6 +86,20 @@ def list_(as_json: bool, **named: Any) -> None:
 
 @dlq.command()
 @_queue_options
+@json_option
+def count(as_json: bool, **named: Any) -> None:
+    """Print how many letters the queue has, by the offsets of its partitions; reads none."""
+    queue = _queue(**named)
+    with queue.letters() as letters:
+        total = sum(end - begin for begin, end in letters.bounds.values())
+    if as_json:
+        echo_items([{"topic": queue.topic, "letters": total}])
+    else:
+        click.echo(total)
+
+
+@dlq.command()
+@_queue_options
 @click.option("--match", "pattern", metavar="REGEX", help="Letters whose stage, exception or message has this.")
 @click.option("--limit", type=click.IntRange(1), default=10, show_default=True, help="The most letters, newest last.")
 @json_option

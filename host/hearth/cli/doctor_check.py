@@ -6,12 +6,12 @@ import resource
 import shutil
 import socket
 import time
-from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from confluent_kafka import KafkaException
 
+from hearth.cli.doctor_finding import FAIL, PASS, WARN, DoctorFinding
 from hearth.cli.exit_code import ExitCode, exit_code
 from hearth.cli.worker_file import plugin_path
 from hearth.config import DistributedConfig, WorkerConfig
@@ -28,29 +28,16 @@ from hearth.isolation.environment_store import user_environments
 from hearth.kafka.access_attempt import AccessAttempt
 from hearth.kafka.admin import TopicAdmin, code_of
 from hearth.kafka.client import access_of
+from hearth.kafka.host_group import HostGroup
 from hearth.rest.listener import parse_listener
 from hearth_api import ConnectError
 
-PASS, WARN, FAIL = "pass", "warn", "fail"
 BROKER_SECONDS = 10.0
 _LEAST_BYTES = 1 << 30
 """Free space below which an environment or the jars may not fit."""
+_REPLICATION = "set config., offset. and status.storage.replication.factor to at most the number of brokers"
+_NOWHERE = "http://doctor.invalid"
 _UNKNOWN_TOPIC = "UNKNOWN_TOPIC_OR_PART"
-
-
-@dataclass(frozen=True)
-class DoctorFinding:
-    """What a check found: its level, the fact, what to do, and the exit code if it is a failure."""
-
-    check: str
-    level: str
-    fact: str
-    remedy: str | None = None
-    code: ExitCode = ExitCode.OK
-
-    def to_json(self) -> dict[str, Any]:
-        """Return the finding as --json shows it."""
-        return {**asdict(self), "code": int(self.code)}
 
 
 def findings_of(worker: WorkerConfig) -> Iterator[DoctorFinding]:
@@ -142,14 +129,40 @@ def _kafka(worker: WorkerConfig) -> Iterator[DoctorFinding]:
     yield DoctorFinding("kafka", PASS, f"the brokers answer, cluster {cluster}")
     if isinstance(worker, DistributedConfig):
         admin = TopicAdmin(config)
-        for topic in (worker.config_topic, worker.offset_topic, worker.status_topic):
-            yield _internal_topic(admin, topic)
+        brokers = admin.count_brokers()
+        for topic, replication in (
+            (worker.config_topic, worker.config_replication_factor),
+            (worker.offset_topic, worker.offset_replication_factor),
+            (worker.status_topic, worker.status_replication_factor),
+        ):
+            yield _internal_topic(admin, topic, replication, brokers)
+        yield _group(worker, config)
 
 
-def _internal_topic(admin: TopicAdmin, topic: str) -> DoctorFinding:
+def _group(worker: DistributedConfig, config: Mapping[str, Any]) -> DoctorFinding:
+    """Look at the members of the cluster's group; nobody joins it."""
+    group = HostGroup(config, config, worker.group_id, worker.config_topic, _NOWHERE, lambda _: None)
+    try:
+        group.look_at_members(BROKER_SECONDS)
+        others = group.other_topics()
+    except ConnectError as error:
+        return DoctorFinding("group", FAIL, str(error), error.hint, ExitCode.BAD_INPUT)
+    except KafkaException as error:
+        fact = f"group.id={worker.group_id!r}: {error.args[0].str()}"
+        return DoctorFinding("group", WARN, fact, "stop Java's workers of that group before this one starts")
+    if others:
+        fact = f"group.id={worker.group_id!r} has workers with another config.storage.topic: {', '.join(others)}"
+        return DoctorFinding("group", FAIL, fact, "one of the two clusters needs another group.id", ExitCode.BAD_INPUT)
+    return DoctorFinding("group", PASS, f"group.id={worker.group_id!r} has no members of another kind")
+
+
+def _internal_topic(admin: TopicAdmin, topic: str, replication: int, brokers: int) -> DoctorFinding:
     try:
         policies = admin.cleanup_policies(topic)
     except KafkaException as error:
+        if code_of(error) == _UNKNOWN_TOPIC and replication > brokers:
+            fact = f"topic {topic!r} is missing and cannot be created: {replication} replicas, {brokers} brokers"
+            return DoctorFinding("topics", FAIL, fact, _REPLICATION, ExitCode.BAD_INPUT)
         if code_of(error) == _UNKNOWN_TOPIC:
             return DoctorFinding("topics", PASS, f"topic {topic!r} will be created")
         remedy = "authorize the worker's user to describe it"

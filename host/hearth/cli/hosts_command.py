@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from collections import Counter
 from typing import TYPE_CHECKING, Any
-from urllib.parse import urlsplit
 
 import click
 
@@ -51,26 +50,25 @@ def hosts(cluster: RemoteCluster, as_json: bool, output: str | None, wait: bool,
 
 
 def _hosts(cluster: RemoteCluster) -> list[dict[str, Any]]:
+    from hearth.client.worker_address import same_worker, worker_addresses
+
     connectors: Counter[str] = Counter()
     tasks: Counter[str] = Counter()
-    urls = {_worker_id(url): url for url in cluster.client.urls}
     try:
         found = cluster.connectors()
     except ConnectError:
         found = {}  # the workers of the context are shown as they are
-    scheme = urlsplit(cluster.client.urls[0]).scheme
+    urls = worker_addresses(cluster, found.values())
     for connector in found.values():
-        connectors[connector.worker_id] += 1
-        tasks.update(each.worker_id for each in connector.tasks)
-    ids = {_same(each, urls) for each in (*connectors, *tasks) if each}
-    urls |= {each: f"{scheme}://{each}" for each in ids if each not in urls}
+        connectors[same_worker(connector.worker_id, urls)] += 1
+        tasks.update(same_worker(each.worker_id, urls) for each in connector.tasks)
     return [
         {
             "url": url,
             "worker_id": worker_id,
             **_health(cluster, url),
-            "connectors": sum(count for each, count in connectors.items() if _same(each, urls) == worker_id),
-            "tasks": sum(count for each, count in tasks.items() if _same(each, urls) == worker_id),
+            "connectors": connectors[worker_id],
+            "tasks": tasks[worker_id],
         }
         for worker_id, url in sorted(urls.items())
     ]
@@ -88,14 +86,3 @@ def _health(cluster: RemoteCluster, url: str) -> dict[str, str]:
         return {"health": "unreachable", "version": "", "message": str(error)}
     finally:
         one.client.close()
-
-
-def _worker_id(url: str) -> str:
-    parts = urlsplit(url)
-    return f"{parts.hostname}:{parts.port or (443 if parts.scheme == 'https' else 80)}"
-
-
-def _same(worker_id: str, known: Any) -> str:
-    """Return the id under which a worker is known: localhost and 127.0.0.1 are the same."""
-    other = worker_id.replace("127.0.0.1:", "localhost:")
-    return next((each for each in known if each.replace("127.0.0.1:", "localhost:") == other), worker_id)

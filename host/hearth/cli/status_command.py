@@ -50,24 +50,40 @@ def status(selection: Selection, cluster: RemoteCluster, as_json: bool, output: 
             else:
                 if watch:
                     clear_screen()
-                _show(found, cluster if selection.names else None, as_json, output)
+                is_table = not (selection.names or as_json or output)
+                _show(found, cluster, bool(selection.names), cluster.summaries() if is_table else {}, as_json, output)
             shown = found
         if not watch:
             return
         time.sleep(_EVERY)
 
 
-def _show(found: list[RemoteConnector], cluster: RemoteCluster | None, as_json: bool, output: str | None) -> None:
-    """Print connectors, with the tasks and reports that a ``cluster`` has of them."""
+def _show(
+    found: list[RemoteConnector],
+    cluster: RemoteCluster,
+    are_named: bool,
+    summaries: Mapping[str, Mapping[str, Any]],
+    as_json: bool,
+    output: str | None,
+) -> None:
+    """Print connectors: named ones with their tasks and reports, others as a table."""
     if as_json:
         echo_items(each.to_json() for each in found)
     elif output == "name":
         echo_names(each.name for each in found)
-    elif cluster is not None:
+    elif are_named:
         click.echo("\n\n".join(printable("\n".join(_details(each, cluster.report(each.name)))) for each in found))
     else:
-        rows = [(each.name, each.type, each.worst, _tasks(each), each.worker_id, _reason(each)) for each in found]
-        echo_table(("NAME", "TYPE", "STATE", "TASKS", "WORKER", "ERROR"), rows, "no connectors")
+        rows = [_row(each, summaries.get(each.name)) for each in found]
+        echo_table(("NAME", "TYPE", "STATE", "TASKS", "RATE", "LAG", "WORKER", "ERROR"), rows, "no connectors")
+
+
+def _row(connector: RemoteConnector, summary: Mapping[str, Any] | None) -> tuple[str, ...]:
+    """Return a line of the table; rate (records a second) and lag are `-` where they are not known."""
+    rate = "-" if summary is None else f"{summary['rate']:,.1f}"
+    lag = "-" if summary is None or summary["lag"] is None else f"{summary['lag']:,}"
+    state = (connector.name, connector.type, connector.worst, _tasks(connector))
+    return (*state, rate, lag, connector.worker_id, _first(connector.first_trace or ""))
 
 
 def _tasks(connector: RemoteConnector) -> str:
@@ -78,10 +94,6 @@ def _tasks(connector: RemoteConnector) -> str:
     if set(counts) == {connector.state}:
         return str(len(connector.tasks))
     return ", ".join(f"{count} {state}" for state, count in sorted(counts.items()))
-
-
-def _reason(connector: RemoteConnector) -> str:
-    return _first(connector.first_trace or "")
 
 
 def _details(connector: RemoteConnector, report: Mapping[str, Any] | None) -> Iterator[str]:

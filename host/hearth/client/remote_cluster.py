@@ -84,7 +84,12 @@ class RemoteCluster:
 
     def health(self) -> str:
         """Return the worker's own word on its health: healthy, starting or unhealthy (KIP-1017)."""
-        return str(self.client.request("GET", "/health", accepts=(500, 503))["status"])
+        return self.health_words()[0]
+
+    def health_words(self) -> tuple[str, str]:
+        """Return the worker's health, and its message, which says what it waits for."""
+        found = self.client.request("GET", "/health", accepts=(500, 503))
+        return str(found["status"]), str(found.get("message", ""))
 
     def names(self) -> list[str]:
         """Return the names of all connectors, sorted."""
@@ -172,12 +177,27 @@ class RemoteCluster:
         except NotFoundError:
             return None
 
+    def summaries(self) -> dict[str, dict[str, Any]]:
+        """Return rate, lag, errors, restarts and since of each connector by its name; empty on a worker of Java."""
+        try:
+            return dict(self._request("GET", "/hearth/reports"))
+        except NotFoundError:
+            return {}
+
     def explanation(self, name: str) -> dict[str, Any]:
         """Return what a connector that exists does or waits for, with findings; needs Hearth."""
         try:
             return dict(self._request("GET", "/hearth/connectors/explain", query={"name": name}))
         except NotFoundError as error:
             raise ConfigError(_NEEDS_HEARTH, code="client.java", hint="see `hearth status NAME`") from error
+
+    def log(self, connector: str | None, after: str | None, level: str) -> dict[str, Any]:
+        """Return the last `lines` of a worker's log about a connector or itself, and `next`; needs Hearth."""
+        given = {"connector": connector, "after": after, "level": level}
+        try:
+            return dict(self._request("GET", "/hearth/logs", query={key: each for key, each in given.items() if each}))
+        except NotFoundError as error:
+            raise ConfigError(_NEEDS_HEARTH, code="client.java", hint="read the worker's own output") from error
 
     def preview(self, request: Mapping[str, Any]) -> dict[str, Any]:
         """Return what becomes of a few records; needs Hearth."""

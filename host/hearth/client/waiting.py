@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 from hearth.client.remote_cluster import FAILED, PAUSED, RUNNING, STOPPED, RemoteCluster, RemoteConnector
-from hearth_api import ConnectError
+from hearth_api import ConfigError, ConnectError
 
 GOALS = {"running": RUNNING, "paused": PAUSED, "stopped": STOPPED, "deleted": "DELETED"}
 POLL_SECONDS = 0.3
@@ -79,6 +81,32 @@ class Waiting:
             if left:
                 time.sleep(POLL_SECONDS)
 
+    def wait_for_lag(self, names: Sequence[str], most: int) -> None:
+        """Wait until sinks are at most so many records behind the ends that their partitions have from now on.
+
+        Raises ConnectorFailed at once when one of them fails, WaitTimeout, and ConfigError on a worker of Java.
+        """
+        begun = self._clock()
+        left = list(names)
+        while left:
+            found = self._cluster.connectors()
+            reports = {name: self._cluster.report(name) for name in left}
+            for name, report in reports.items():
+                self._refuse_failure(found.get(name), RUNNING, None, math.inf)
+                if report is None:
+                    raise ConfigError(
+                        "--for lag needs Hearth", code="client.java", hint="ask Kafka for the group's lag"
+                    )
+                lag = report["lag"]
+                is_new = lag["age"] is not None and lag["age"] <= self._clock() - begun
+                if is_new and lag["records"] is not None and lag["records"] <= most:
+                    left.remove(name)
+            if left and self._clock() - begun > self._timeout:
+                behind = "; ".join(f"{name} is {_behind(reports[name])}" for name in left)
+                raise WaitTimeout(f"after {self._timeout:g} s {behind}", hint="see `hearth explain NAME`")
+            if left:
+                time.sleep(POLL_SECONDS)
+
     def _is_old(self, found: RemoteConnector | None, goal: str, seconds: float) -> bool:
         """Return whether a status, fetched ``seconds`` after the begin, may be of an earlier configuration.
 
@@ -103,6 +131,11 @@ class Waiting:
             return
         reason = (found.first_trace or "").strip().splitlines()
         raise ConnectorFailed(f"{found.name} is FAILED{': ' + reason[0] if reason else ''}", trace=found.first_trace)
+
+
+def _behind(report: Mapping[str, Any] | None) -> str:
+    records = None if report is None else report["lag"]["records"]
+    return "at no known offset" if records is None else f"{records} records behind"
 
 
 def is_reached(found: RemoteConnector | None, goal: str) -> bool:

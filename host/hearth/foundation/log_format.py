@@ -57,7 +57,7 @@ def begin_log(stream: TextIO, format_: str = "text") -> None:
     """Log everything in this process to a stream, from INFO on unless levels are set."""
     handler = logging.StreamHandler(stream)
     handler.setFormatter(FORMATS[format_]())
-    handler.addFilter(_is_shown)
+    handler.addFilter(is_shown)
     handler.addFilter(Repeats())
     logging.basicConfig(level=logging.INFO, handlers=[handler], force=True)
     logging.captureWarnings(True)
@@ -66,7 +66,7 @@ def begin_log(stream: TextIO, format_: str = "text") -> None:
     logging.getLogger("py4j").setLevel(logging.WARNING)
 
 
-def _is_shown(record: logging.LogRecord) -> bool:
+def is_shown(record: logging.LogRecord) -> bool:
     """Drop py4j's messages, which contain passwords, and its tracebacks, which it raises as well.
 
     Also drop uvicorn's messages about its start and end, which the host logs itself.

@@ -87,7 +87,7 @@ class ConnectorReporter:
             raise NotLeading("this host does not lead")
         status = self._services.board.store.connector(name)
         supervisor = self._reconciler.supervisor(name)
-        lag = [] if supervisor is None else self._collector.lag(supervisor)
+        lag, age = ([], None) if supervisor is None else self._collector.lag(supervisor)
         return {
             "name": name,
             "type": self._services.directory.connector_type(entry.config),
@@ -98,8 +98,16 @@ class ConnectorReporter:
             "running": supervisor is not None and supervisor.runs(entry),
             "call": _call(supervisor),
             "tasks": [] if supervisor is None else self._tasks(supervisor, entry),
-            "lag": _lag(lag),
+            "lag": {**_lag(lag), "age": None if age is None else round(age, 3)},
         }
+
+    def summaries(self) -> dict[str, Any]:
+        """Return a ConnectorSummary of each connector that this host runs; raises NotLeading on another host."""
+        if not self._reconciler.leads:
+            raise NotLeading("this host does not lead")
+        supervisors = self._reconciler.supervisors()
+        lags = dict(self._collector.lags(supervisors))
+        return {each.name: _summary(each.tasks, lags[each.name]) for each in supervisors}
 
     def _tasks(self, supervisor: Supervisor, entry: ConfiguredConnector) -> list[dict[str, Any]]:
         statuses = {each.task: each for each in self._services.board.store.tasks(supervisor.name)}
@@ -141,6 +149,18 @@ def _task(task: SupervisedTask) -> dict[str, Any]:
         "failures": [
             {"phase": phase, "error": error, "records": count} for (phase, error), count in metrics.failures().items()
         ],
+    }
+
+
+def _summary(tasks: Sequence[SupervisedTask], lag: Sequence[PartitionLag]) -> dict[str, Any]:
+    metrics = [each.measured.metrics for each in tasks]
+    known = [each.records for each in lag if each.end is not None]
+    return {
+        "rate": round(sum(each.rate("acknowledged") + each.rate("accepted") for each in metrics), 3),
+        "lag": int(sum(known)) if known else None,
+        "errors": int(sum(each.count("failed") for each in metrics)),
+        "restarts": sum(each.history.restarts for each in tasks),
+        "since": moment(max((each.history.since for each in tasks), default=math.nan)),
     }
 
 

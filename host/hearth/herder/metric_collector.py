@@ -9,7 +9,7 @@ from hearth.config.variable import Resolved
 from hearth.foundation.process_usage import STARTED
 from hearth.herder.leader_services import LeaderServices
 from hearth.herder.reconciler import Reconciler
-from hearth.herder.sink_lag import Access, EndOffsets, PartitionLag, Place, SinkLag
+from hearth.herder.sink_lag import REFRESH_SECONDS, SOON_SECONDS, Access, EndOffsets, PartitionLag, Place, SinkLag
 from hearth.herder.supervisor import Supervisor
 from hearth.herder.task import SupervisedTask
 from hearth.metric import worker_sensor
@@ -72,11 +72,19 @@ class MetricCollector:
             yield from used.measure(domain, client)
         yield from worker_sensor.of_process()
 
-    def lag(self, supervisor: Supervisor) -> list[PartitionLag]:
-        """Return the lag of a connector's partitions, empty for a source; asks for their ends if it was not lately."""
-        return self._lag_of([supervisor])[0][1]
+    def lag(self, supervisor: Supervisor) -> tuple[list[PartitionLag], float | None]:
+        """Return the lag of a connector's partitions, and how many seconds ago all their ends were asked for.
 
-    def _lag_of(self, supervisors: Sequence[Supervisor]) -> list[tuple[str, list[PartitionLag]]]:
+        The list is empty for a source. Asks for the ends again, for a later call, if that was not done in a moment.
+        """
+        ((_, found),) = self.lags([supervisor], SOON_SECONDS)
+        access = self._access(supervisor.name, supervisor.tasks)
+        return found, self._lag.asked_ago(access, [(each.topic, each.partition) for each in found])
+
+    def lags(
+        self, supervisors: Sequence[Supervisor], refresh: float = REFRESH_SECONDS
+    ) -> list[tuple[str, list[PartitionLag]]]:
+        """Return the lag of the partitions of connectors; asks for ends that are older than ``refresh`` seconds."""
         known = [
             (each.name, self._access(each.name, tasks := each.tasks), committed_by(tasks)) for each in supervisors
         ]
@@ -84,7 +92,7 @@ class MetricCollector:
         for _, access, offsets in known:
             if offsets:
                 wanted.setdefault(access, set()).update(offsets)
-        self._lag.look(wanted)
+        self._lag.look(wanted, refresh)
         return [(name, self._lag.of(access, offsets)) for name, access, offsets in known]
 
     def _access(self, name: str, tasks: Sequence[SupervisedTask]) -> Access:
@@ -99,7 +107,7 @@ class MetricCollector:
         return access
 
     def _lags(self, supervisors: Sequence[Supervisor]) -> Iterator[Measurement]:
-        for name, found in self._lag_of(supervisors):
+        for name, found in self.lags(supervisors):
             for each in found:
                 yield from worker_sensor.of_partition(name, each.topic, each.partition, each.records, each.seconds)
 

@@ -58,6 +58,11 @@ class TopicAdmin:
         """Create a topic unless it exists. Raises ``KafkaException``."""
         is_there(self.make(topic, partitions, replication, config).exception())
 
+    def count_brokers(self) -> int:
+        """Return how many brokers the cluster has now; raises ``KafkaException``."""
+        answer = self._kept(self._client.describe_cluster(request_timeout=LOOK_SECONDS))
+        return len(answer.result(LOOK_SECONDS + 1).nodes)
+
     def cleanup_policies(self, topic: str) -> set[str] | None:
         """Return a topic's cleanup policies, ``compact`` or ``delete`` or both; None without permission.
 

@@ -163,6 +163,11 @@ class HostGroup:
             found.append(HostMember(each.member_id, each.group_instance_id, parts[2], leads))
         return sorted(found, key=lambda host: host.member)
 
+    def other_topics(self) -> list[str]:
+        """Return the topics that members hold and that are not this group's; raises KafkaException."""
+        held = [each.assignment.topic_partitions for each in self._described() if each.assignment is not None]
+        return sorted({place.topic for places in held for place in places} - {self._topic})
+
     def is_own(self, host: HostMember) -> bool:
         """Return whether a member is this host."""
         return host.instance == self._instance

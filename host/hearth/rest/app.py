@@ -58,6 +58,7 @@ from hearth.rest.entity import (
 )
 from hearth.rest.event_resource import EventsResource
 from hearth.rest.hearth_resource import HearthResource
+from hearth.rest.log_resource import LogsResource
 from hearth.rest.logger_resource import SCOPE, LoggersResource
 from hearth.rest.metrics_resource import MetricsResource
 from hearth.rest.middleware import limits, middleware, same_origin
@@ -190,13 +191,14 @@ def _app(endpoints: Sequence[Endpoint], around: Sequence[Middleware], judge: Jud
 
 
 def _admin(share_level: ShareLevel) -> list[Endpoint]:
-    """Return the routes below `/admin`."""
+    """Return the routes below `/admin`, and that of the log, which only administrators may have to see."""
     resource, all_, one = LoggersResource(share_level), "/admin/loggers", "/admin/loggers/{logger}"
     done = {200: NAMES, 204: None}
     return [
         Endpoint("GET", all_, resource.list, "listLoggers", {200: LOGGER_LEVELS}),
         Endpoint("GET", one, resource.level, "getLogger", {200: LOGGER_LEVEL}),
         Endpoint("PUT", one, resource.set_level, "setLevel", done, (SCOPE,), body=GIVEN_CONFIG),
+        *own_route.logs(LogsResource()),
     ]
 
 

@@ -234,7 +234,22 @@ PARTITION_LAG = _object(
         "seconds": NUMBER_OR_NULL,
     },
 )
-LAG = _object("Lag", {"records": LONG_OR_NULL, "seconds": NUMBER_OR_NULL, "partitions": _list(PARTITION_LAG)})
+LAG = _object(
+    "Lag",
+    {
+        "records": LONG_OR_NULL,
+        "seconds": NUMBER_OR_NULL,
+        "partitions": _list(PARTITION_LAG),
+        "age": NUMBER_OR_NULL,
+    },
+)
+CONNECTOR_SUMMARY = _object(
+    "ConnectorSummary",
+    {"rate": NUMBER, "lag": LONG_OR_NULL, "errors": INTEGER, "restarts": INTEGER, "since": TEXT_OR_NULL},
+)
+CONNECTOR_SUMMARIES = Entity(
+    {"type": "object", "additionalProperties": CONNECTOR_SUMMARY.reference}, parts=(CONNECTOR_SUMMARY,)
+)
 CALL = _object("RunningCall", {"name": STRING, "since": STRING})
 HEARTH_CONNECTOR = _object(
     "HearthConnector",
@@ -251,6 +266,10 @@ HEARTH_CONNECTOR = _object(
         "lag": LAG,
     },
 )
+LOG_LINE = _object(
+    "LogLine", {"time": STRING, "level": STRING, "logger": STRING, "context": TEXT_OR_NULL, "message": STRING}
+)
+LOG_LINES = _object("LogLines", {"lines": _list(LOG_LINE), "next": STRING})
 FINDING = _object(
     "Finding",
     {"condition": STRING, "evidence": STRING, "cause": STRING, "remedy": STRING, "task": INTEGER},

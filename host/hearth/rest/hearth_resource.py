@@ -17,6 +17,10 @@ class HearthResource:
     def __init__(self, reporter: ConnectorReporter) -> None:
         self._reporter = reporter
 
+    async def summaries(self, request: Request) -> Response:
+        """Show rate, lag, failed records and restarts of all connectors."""
+        return JsonAnswer(await asyncio.to_thread(self._reporter.summaries))
+
     async def connector(self, request: Request) -> Response:
         """Show the revision, runs, counts, rates and lag of a connector."""
         name = str(request.path_params["connector"])

@@ -11,8 +11,10 @@ from hearth.rest.entity import (
     ARCHIVE_FILE,
     BUNDLE_CHANGE,
     BUNDLES,
+    CONNECTOR_SUMMARIES,
     EXPLANATION,
     HEARTH_CONNECTOR,
+    LOG_LINES,
     OWNER,
     OWNERS,
     PREVIEW,
@@ -23,6 +25,7 @@ from hearth.rest.entity import (
 )
 from hearth.rest.event_resource import EVENTS, EventsResource
 from hearth.rest.hearth_resource import HearthResource
+from hearth.rest.log_resource import AFTER, CONNECTOR, LEVEL, LogsResource
 from hearth.rest.metrics_resource import NAMES, MetricsResource
 from hearth.rest.named_path import NAME, PREFIX
 from hearth.rest.owner_resource import OwnersResource
@@ -59,8 +62,15 @@ def reports(resource: HearthResource) -> Iterator[Endpoint]:
         Endpoint("GET", f"{PREFIX}/{{connector}}{path}", answer, operation, {200: entity})
         for _, path, answer, operation, entity in rows
     ]
-    endpoints = [*named, *others]
+    all_ = Endpoint("GET", "/hearth/reports", resource.summaries, "listReports", {200: CONNECTOR_SUMMARIES})
+    endpoints = [all_, *named, *others]
     return by(Responder.LEADER, endpoints)
+
+
+def logs(resource: LogsResource) -> list[Endpoint]:
+    """Return the endpoint of the worker's log."""
+    query = (CONNECTOR, AFTER, LEVEL)
+    return [Endpoint("GET", "/hearth/logs", resource.show, "listLogLines", {200: LOG_LINES}, query)]
 
 
 def bundles(resource: BundlesResource) -> list[Endpoint]:

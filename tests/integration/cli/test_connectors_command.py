@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from tests.integration.cli.conftest import Cli
 from tests.integration.conftest import Host
+from tests.peer.topic import Record, Topics
 
 
 def test_states_change_and_are_waited_for(cli: Cli, host: Host, pair: tuple[str, str], name: str) -> None:
@@ -35,6 +36,21 @@ def test_waiting_ends_with_its_own_code_when_time_is_over(cli: Cli, pair: tuple[
     waited = cli("connectors", "wait", pair[0], "--for", "paused", "--timeout", "300ms")
     assert waited.code == 5
     assert f"after 0.3 s {pair[0]} is RUNNING, tasks 0: RUNNING" in waited.err
+
+
+def test_a_sink_is_waited_for_until_it_has_read_all(
+    cli: Cli, pair: tuple[str, str], topics: Topics, name: str
+) -> None:
+    """By the ends that its partitions have from then on; a source has none."""
+    topics.produce(f"{name}-lines", [Record(None, b"more")] * 50)
+    waited = cli("connectors", "wait", pair[1], "--for", "lag=0")
+    assert (waited.code, waited.out) == (0, f"{pair[1]} is at most 0 records behind\n")
+    report = cli("explain", pair[1], "--json").json
+    assert report["condition"] in ("idle", "flows")
+    late = cli("connectors", "wait", pair[0], "--for", "lag=0", "--timeout", "300ms")
+    assert (late.code, "is at no known offset" in late.err) == (5, True)
+    wrong = cli("connectors", "wait", pair[0], "--for", "runing")
+    assert (wrong.code, "did you mean 'running'" in wrong.err) == (2, True)
 
 
 def test_deleting_asks_first_and_is_waited_for(cli: Cli, pair: tuple[str, str]) -> None:

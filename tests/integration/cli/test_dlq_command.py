@@ -40,6 +40,7 @@ def test_letters_are_listed_shown_and_replayed(
     (group,) = listed.json["items"]
     assert (group["topic"], group["stage"], group["count"]) == (sink, "VALUE_CONVERTER", 2)
     assert cli("dlq", "list", sink, *kafka).out.splitlines()[0].split()[:3] == ["TOPIC", "STAGE", "EXCEPTION"]
+    assert cli("dlq", "count", sink, *kafka).out == "2\n"
     shown = cli("dlq", "show", sink, *kafka, "--limit", "1").out
     assert f"  record  {sink}-0 at 2, task {sink}-0" in shown
     assert '  value   "[worse"' in shown

@@ -26,7 +26,7 @@ def test_connectors_have_a_line_each_and_failed_ones_come_first(
     shown = cli("status")
     assert shown.code == 0
     lines = shown.out.splitlines()
-    assert lines[0].split() == ["NAME", "TYPE", "STATE", "TASKS", "WORKER", "ERROR"]
+    assert lines[0].split() == ["NAME", "TYPE", "STATE", "TASKS", "RATE", "LAG", "WORKER", "ERROR"]
     assert lines[1].split()[:3] == [broken, "source", "FAILED"]
     assert "Error" in lines[1]
     rows = {line.split()[0]: line.split()[1:4] for line in lines[1:]}
@@ -45,6 +45,18 @@ def test_named_connectors_are_shown_with_their_tasks(cli: Cli, host: Host, pair:
     assert f"{pair[0]}: RUNNING, source 4.3.1 on 127.0.0.1:{host.port}" in shown.out
     assert f"  task 0: RUNNING on 127.0.0.1:{host.port}" in shown.out
     assert " 0 restarts, " in shown.out
+
+
+def test_rate_and_lag_are_in_the_table(cli: Cli, pair: tuple[str, str]) -> None:
+    """A source has no lag, and a sink that has read all has none left."""
+
+    def row(name: str) -> list[str]:
+        return next(line.split() for line in cli("status").out.splitlines() if line.split()[:1] == [name])
+
+    assert eventually(lambda: row(pair[1])[5] == "0", TIMEOUT), row(pair[1])
+    source = row(pair[0])
+    assert float(source[4]) >= 0
+    assert source[5] == "-"
 
 
 def test_the_document_has_all_members(cli: Cli, pair: tuple[str, str]) -> None:
