@@ -25,7 +25,8 @@ BY_NAME = {
 }  # fmt: skip
 """Those of one connector, which are there again with its name as a parameter."""
 OWN = {
-    "explainConnector", "explainConnectorByName", "getHearthConnector", "getHearthConnectorByName", "listOwners",
+    "explainConnector", "explainConnectorByName", "getHearthConnector", "getHearthConnectorByName", "listLogLines",
+    "listOwners", "listReports",
     "previewConnector", "setOwner",
     "createWorkerConfiguration", "deleteWorkerConfiguration", "getWorkerConfiguration", "listWorkerConfigurations",
     "installBundle", "listBundles", "liveness", "metrics", "removeBundle", "rollBackBundle",
