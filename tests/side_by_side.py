@@ -12,9 +12,27 @@ from pathlib import Path
 
 from xdist.scheduler import LoadFileScheduling
 
+_OF_ONE_HOST = {
+    "tests/integration/cli/test_": "apply_command completion_command connectors_command context_command dlq_command "
+    "doctor_command explain_command export_command hosts_command loggers_command offsets_command preview_command "
+    "records_command status_command top_command",
+    "tests/integration/test_": "commit dead_letter failure jdbc lifecycle other_python pipeline real_package "
+    "reconfigured_sink registry rest_server shared_tasks spark_secret validation variable worker_configuration",
+}
+TOGETHER = (
+    ("tests/crash/lasting/",),
+    ("tests/integration/datasource/",),
+    ("tests/unit/plugins/jdbc/",),
+    tuple(f"{place}{name}.py" for place, names in _OF_ONE_HOST.items() for name in names.split()),
+)
+"""Files, and folders of files, that share expensive fixtures."""
+
 LONGEST_FIRST = (
+    "tests/integration/datasource/",
+    *TOGETHER[-1],
     "tests/peer/",
     "tests/crash/",
+    "tests/unit/plugins/jdbc/",
     "tests/integration/",
     "tests/unit/runtime/",
     "tests/unit/kafka/",
@@ -26,18 +44,6 @@ LONGEST_FIRST = (
     "tests/unit/spark/test_scaling.py",
 )
 """Places of the slowest tests. They start first, so that no process is left with a long test at the end."""
-
-_OF_ONE_HOST = (
-    "commit", "dead_letter", "failure", "jdbc", "lifecycle", "other_python", "pipeline", "real_package",
-    "reconfigured_sink", "registry", "rest_server", "shared_tasks", "spark_secret",
-    "validation", "variable", "worker_configuration",
-)  # fmt: skip
-TOGETHER = (
-    ("tests/crash/lasting/",),
-    ("tests/integration/datasource/",),
-    tuple(f"tests/integration/test_{each}.py" for each in _OF_ONE_HOST),
-)
-"""Files, and folders of files, that share expensive fixtures."""
 
 _GIBIBYTES_OF_A_WORKER = 2.5  # a broker, a host with its Spark, Java's Connect
 

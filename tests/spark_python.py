@@ -1,4 +1,4 @@
-"""The Python with which Spark starts its processes in tests, which uses the compiled pyspark, and options of its JVM.
+"""What tests start as Spark: its Python, which uses the compiled pyspark, options of its JVM, or none at all.
 
 Spark puts a zip with pyspark's sources first on their import path. Each process compiles the modules it needs, for
 half a second of CPU, and Spark gives up on a process after ten seconds, which can pass on a busy machine.
@@ -32,3 +32,14 @@ def spark_python() -> str:
     program.write_text(f'#!/bin/sh\nexec env -u PYTHONPATH {shlex.quote(sys.executable)} "$@"\n')
     program.chmod(0o755)
     return str(program)
+
+
+def silent_spark(folder: Path) -> str:
+    """Return a value of SPARK_HOME with which Spark starts and never answers, for hosts that end before they need it.
+
+    A host starts Spark first, and its JVM uses four seconds of CPU.
+    """
+    program = folder / "silent-spark" / "bin" / "spark-class"
+    program.parent.mkdir(parents=True, exist_ok=True)
+    program.write_text("builtin exec cat\n")  # to the end of its input, as Spark does
+    return str(program.parents[1])

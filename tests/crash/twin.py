@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from hearth.foundation.java import find_java
+from tests.java_sample import QUICKLY
 from tests.peer.java_connect import connect_jars
 
 SOURCES = Path(__file__).with_name("java")
@@ -31,7 +32,7 @@ def twin_plugins(folder: Path, javac: str, sources: Path = SOURCES, services: Ma
     (plugins / "twins").mkdir(parents=True)
     files = map(str, sorted(sources.rglob("*.java")))
     class_path = ":".join(map(str, connect_jars()))
-    command = [javac, "--release", "17", "-proc:none", "-cp", class_path, "-d", str(classes), *files]
+    command = [javac, *QUICKLY, "--release", "17", "-proc:none", "-cp", class_path, "-d", str(classes), *files]
     result = subprocess.run(command, capture_output=True, text=True, check=False)
     assert result.returncode == 0, result.stdout + result.stderr
     with zipfile.ZipFile(plugins / "twins" / "twins.jar", "w") as jar:

@@ -24,6 +24,7 @@ from hearth.cli.local import LocalHost
 from hearth.cli.main import run
 from hearth.foundation.child import start_child, stop_child
 from hearth.foundation.properties import parse, render
+from tests.own_home import own_home
 from tests.page import GUIDE, PAGES, README, ROOT, SERVER, block, commands, file, request
 from tests.peer.hearth_connect import file_bundle
 from tests.peer.topic import Topics
@@ -75,7 +76,7 @@ def test_the_author_guides_commands_run_in_order(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], broker: KafkaBroker
 ) -> None:
     """Without an index and without the user's own settings; the requests go to a worker with the same plugin.path."""
-    monkeypatch.setenv("HEARTH_HOME", str(tmp_path / "home"))
+    monkeypatch.setenv("HEARTH_HOME", own_home(tmp_path))
     monkeypatch.setenv("UV_OFFLINE", "1")
     monkeypatch.chdir(tmp_path)
     lines = list(commands(*AUTHORS))
@@ -111,7 +112,7 @@ def test_the_user_guides_commands_run(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Each in a directory with the files that the guides show; one with --strict may report findings."""
-    monkeypatch.setenv("HEARTH_HOME", str(tmp_path / "home"))
+    monkeypatch.setenv("HEARTH_HOME", own_home(tmp_path))
     monkeypatch.chdir(tmp_path)
     (tmp_path / "plugins").symlink_to(ROOT / "plugins")
     (tmp_path / "plugin_path").mkdir()
@@ -131,7 +132,7 @@ def test_the_client_guides_commands_run_in_order(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], broker: KafkaBroker
 ) -> None:
     """On a worker with the files that the guide shows; every command that it names is run."""
-    monkeypatch.setenv("HEARTH_HOME", str(tmp_path / "home"))
+    monkeypatch.setenv("HEARTH_HOME", own_home(tmp_path))
     monkeypatch.chdir(tmp_path)
     (tmp_path / "connectors").mkdir()
     (tmp_path / "connectors" / "lines.yaml").write_text(file("connectors/lines.yaml"))

@@ -13,6 +13,7 @@ from hearth.discovery.catalogue import read
 from hearth.discovery.java.connect_class import CONNECT_CLASSES
 from hearth.isolation.environment_store import EnvironmentStore
 from hearth.packaging.description import keep_versions
+from tests.own_home import own_home
 from tests.peer.connect_classes import connect_classes_of
 from tests.peer.java_connect import connect_jars
 from tests.peer.plugin_list import BUNDLES, LARGE, LISTS, is_fetched, place
@@ -29,7 +30,7 @@ def test_list_of_a_bundle_is_that_of_java_connect(
     if name in LARGE and not is_fetched(name) and not request.config.getoption("--long"):
         pytest.skip("85 MB are fetched with --long only")
     location = place(name, tmp_path)
-    monkeypatch.setenv("HEARTH_HOME", str(tmp_path / "home"))
+    monkeypatch.setenv("HEARTH_HOME", own_home(tmp_path))
     expected = json.loads(LISTS.read_text(encoding="utf-8"))[name]
     assert _listed(location) == [[*row[:4], "undefined"] for row in expected]
     if name == "connect-file" or request.config.getoption("--long"):

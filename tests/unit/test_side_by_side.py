@@ -40,8 +40,8 @@ def test_files_that_share_a_host_go_to_one_process() -> None:
 
 def test_all_users_of_the_integration_host_share_it() -> None:
     """A file that is missing from the group would start another host."""
-    files = (_ROOT / "tests" / "integration").glob("test_*.py")
-    users = [each for each in files if re.search(r"conftest import .*\bHost\b", each.read_text("utf-8"))]
+    files = (_ROOT / "tests" / "integration").glob("**/test_*.py")
+    users = [each for each in files if re.search(r"conftest import .*\b(Host|Cli)\b", each.read_text("utf-8"))]
     assert sorted(str(each.relative_to(_ROOT)) for each in users) == sorted(TOGETHER[-1])
 
 

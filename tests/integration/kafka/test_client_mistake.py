@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 import sys
@@ -32,6 +33,7 @@ from hearth_api import ConfigError, ConnectError
 from tests.bundles.build import environments
 from tests.peer.hearth_connect import file_bundle
 from tests.reservation import reserve_port
+from tests.spark_python import silent_spark
 
 WORKER = {"bootstrap.servers": "127.0.0.1:1", "key.converter": "JsonConverter", "value.converter": "JsonConverter"}
 
@@ -309,7 +311,8 @@ def test_the_command_ends_with_exit_code_2(brokers: Brokers, tmp_path: Path) -> 
     client_settings = {"admin.security.protocol": "PLAINTEXT", "security.protocol": "SASL_SSL", **own, **files}
     worker.write_text(render({**brokers.settings("SSL", {}), **client_settings}))
     command = [sys.executable, "-m", "hearth", "standalone", str(worker)]
-    outcome = subprocess.run(command, capture_output=True, text=True, timeout=100, check=False)
+    environ = {**os.environ, "SPARK_HOME": silent_spark(tmp_path)}
+    outcome = subprocess.run(command, capture_output=True, text=True, timeout=100, env=environ, check=False)
     assert "admin.security.protocol='PLAINTEXT': the listener at" in outcome.stderr
     assert "Traceback" not in outcome.stderr
     assert outcome.returncode == 2

@@ -13,6 +13,7 @@ from hearth.cli.worker_file import read_worker
 from hearth.cli.worker_mode import DISTRIBUTED
 from hearth.foundation.properties import render
 from hearth_api import ConfigError
+from tests.spark_python import silent_spark
 
 JSON = "org.apache.kafka.connect.json.JsonConverter"
 SETTINGS = {
@@ -41,9 +42,9 @@ def written(worker: Path, **changes: str | None) -> Path:
     return worker
 
 
-def test_host_without_a_broker_exits_with_3(worker: Path) -> None:
+def test_host_without_a_broker_exits_with_3(worker: Path, tmp_path: Path) -> None:
     """Exit code 3, after it has read its file and started."""
-    environ = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    environ = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), "SPARK_HOME": silent_spark(tmp_path)}
     command = [sys.executable, "-m", "hearth", "distributed", str(written(worker, connect_protocol="eager"))]
     outcome = subprocess.run(command, capture_output=True, text=True, timeout=60, env=environ, check=False)
     assert outcome.returncode == 3, outcome.stderr

@@ -6,7 +6,7 @@ import os
 import socket
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import pytest
@@ -16,6 +16,7 @@ from hearth.cli.worker_mode import STANDALONE
 from hearth.foundation.properties import render
 from hearth.storage import OffsetClaim
 from hearth_api import ConfigError
+from tests.spark_python import silent_spark
 
 ENV = "org.apache.kafka.common.config.provider.EnvVarConfigProvider"
 JSON = "org.apache.kafka.connect.json.JsonConverter"
@@ -27,6 +28,7 @@ class Command:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.before: Sequence[str] = ()  # what runs the command
+        self.spark: Mapping[str, str] = {"SPARK_HOME": silent_spark(folder)}
         self.settings = {
             "bootstrap.servers": "127.0.0.1:1",
             "key.converter": JSON,
@@ -50,7 +52,7 @@ class Command:
 
     def run_file(self, worker: Path, *more: str) -> subprocess.CompletedProcess[str]:
         """Run with a file as it is."""
-        environ = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+        environ = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), **self.spark}
         command = [*self.before, sys.executable, "-m", "hearth", "standalone", str(worker), *more]
         return subprocess.run(command, capture_output=True, text=True, timeout=60, env=environ, check=False)
 
@@ -131,7 +133,8 @@ def test_port_in_use_is_named_with_its_key(command: Command) -> None:
 
 
 def test_unreachable_broker_is_an_error_with_the_key(command: Command) -> None:
-    """As in Kafka Connect, a worker without a cluster does not start."""
+    """As in Kafka Connect, a worker without a cluster does not start; Spark, which has been started, is ended."""
+    command.spark = {}
     outcome = command.run()
     refused(outcome, 3, "no broker answered at bootstrap.servers='127.0.0.1:1' within 0.3 s", "hint: ")
     assert "refused" in outcome.stderr

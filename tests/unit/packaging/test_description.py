@@ -16,6 +16,7 @@ from hearth_execution.failure import ErrorInfo, RemoteError
 from hearth_stage.plugin_call import Describe, Described
 from tests.bundles import build
 from tests.bundles.java import TRANSFORMATION, jar, java_class
+from tests.own_home import own_home
 
 SOURCE = PluginType.SOURCE
 
@@ -71,7 +72,7 @@ def test_versions_of_java_plugins_are_read_once_and_listed_later(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A plugin that raises or returns nothing has none; if a process fails, the others are read the next time."""
-    monkeypatch.setenv("HEARTH_HOME", str(tmp_path / "home"))
+    monkeypatch.setenv("HEARTH_HOME", own_home(tmp_path))
     classes = [java_class(f"a/{name}", interfaces=[TRANSFORMATION]) for name in "ABCDE"]
     location = jar(tmp_path / "some.jar", *classes)
     answers: dict[str, Any] = {"a.A": "1", "a.B": RemoteError(ErrorInfo("plugin", "X", "no", "")), "a.C": None}

@@ -14,6 +14,7 @@ from hearth.packaging.integrity import altered_files, usable
 from hearth.packaging.verify import verify
 from tests.bundles import build
 from tests.bundles.java import TRANSFORMATION, jar, java_class
+from tests.own_home import own_home
 
 
 def test_whole_bundles_are_usable() -> None:
@@ -24,7 +25,7 @@ def test_whole_bundles_are_usable() -> None:
 
 def test_java_bundle_that_names_an_absent_class_is_usable(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Java Connect logs the line of the service manifest and continues; here it is listed among the rejected."""
-    monkeypatch.setenv("HEARTH_HOME", str(tmp_path / "home"))
+    monkeypatch.setenv("HEARTH_HOME", own_home(tmp_path))
     stale = {"META-INF/services/org.apache.kafka.connect.transforms.Transformation": b"a.A\na.Gone\n"}
     location = jar(tmp_path / "some.jar", java_class("a/A", interfaces=[TRANSFORMATION]), **stale)
     assert [each.class_name for each in usable(location).declarations] == ["a.A"]
