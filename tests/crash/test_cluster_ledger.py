@@ -177,9 +177,13 @@ def test_nothing_is_lost_whatever_is_killed_or_stopped(
     outcome.prove()
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_nothing_is_lost_in_a_few_faults(tmp_path: Path, broker: KafkaBroker) -> None:
-    """The short form: two hosts, each with a local Spark and an exactly-once source."""
+    """The short form: two hosts, each with a local Spark and an exactly-once source.
+
+    Without ``--long``, ``test_distributed`` kills the leading host, ``test_exactly_once`` processes of a source, and
+    ``test_soak`` one host and everything below it.
+    """
     with closing(Journal(tmp_path / "journal.txt")) as journal:
         cluster = Cluster(tmp_path, broker, EXACTLY_ONCE, None, size=2)
         chance = random.Random()

@@ -25,9 +25,12 @@ def environment() -> dict[str, str]:
     return {**os.environ, "PYSPARK_PYTHON": spark_python()}
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_each_line_exists_once_after_a_kill(tmp_path: Path) -> None:
-    """The short form: a kill, and a second run that reads the rest."""
+    """The short form: a kill, and a second run that reads the rest.
+
+    Without ``--long``, tests of ``datasource`` kill tasks, repeat micro-batches and continue from checkpoints.
+    """
     with closing(StreamLedger(tmp_path, bundles(), "local[3]", 1, environment())) as ledger:
         verdict = ledger.run(1)
         assert verdict.is_clean, verdict

@@ -192,33 +192,23 @@ def test_avro_lines_use_a_registry(tmp_path: Path) -> None:
     assert not (tmp_path / "test.txt").exists()
 
 
-def test_rows_of_a_database_arrive_as_avro(tmp_path: Path) -> None:
-    """By the JDBC source; their schema is in the registry."""
-    with running(tmp_path, "--database", "--lines", "50") as run:
-        shown = run.read_until("Ctrl-C stops everything")
-        assert "test.db -> topic connect-lines -> test.db.sink.txt" in shown
-        (url,) = re.findall(r"curl (http://\S+/subjects/connect-lines-value/versions/1)", shown)
-        with urllib.request.urlopen(url) as answer:
-            schema = json.loads(json.load(answer)["schema"])
-        assert (schema["name"], [field["name"] for field in schema["fields"]]) == ("lines", ["id", "line"])
-        run.signal(signal.SIGINT)
-        assert run.end() == 0
-        assert run.processes() == []
-    assert len(lines(tmp_path / "test.db.sink.txt")) == 50
-
-
 def test_concurrent_commands_start_and_end_independently(tmp_path: Path) -> None:
     """Each finds the same ports free, and loses some of them to the other; what it prints is its own.
 
-    SIGTERM ends one in order. SIGKILL leaves the other no time to clean up: broker, host, Spark and stages detect it
-    by themselves.
+    One copies the rows of a database as Avro, whose schema is in its registry. SIGTERM ends it in order. SIGKILL
+    leaves the other no time to clean up: broker, host, Spark and stages detect it by themselves.
     """
-    with running(tmp_path / "one") as one, running(tmp_path / "other") as other:
+    with running(tmp_path / "one", "--database", "--lines", "50") as one, running(tmp_path / "other") as other:
         urls = set()
         for run in (one, other):
             shown = run.read_until("Ctrl-C stops everything")
             urls |= set(re.findall(r"(?:listens on|answers on|open|curl) (?:http://)?(127.0.0.1:[0-9]+)", shown))
-        assert len(urls) == 6, "a broker, a host and a page of Spark, for each"
+        assert len(urls) == 7, "a broker, a host and a page of Spark, for each, and a registry"
+        assert "test.db -> topic connect-lines -> test.db.sink.txt" in one.shown
+        (url,) = re.findall(r"curl (http://\S+/subjects/connect-lines-value/versions/1)", one.shown)
+        with urllib.request.urlopen(url) as answer:
+            schema = json.loads(json.load(answer)["schema"])
+        assert (schema["name"], [field["name"] for field in schema["fields"]]) == ("lines", ["id", "line"])
         assert len(other.processes()) > 3
         for run, number in ((one, signal.SIGTERM), (other, signal.SIGKILL)):
             run.signal(number)  # only now: a command that still starts may take the ports of one that ends
@@ -226,6 +216,7 @@ def test_concurrent_commands_start_and_end_independently(tmp_path: Path) -> None
         for process in other.processes():
             assert ends(process, within=60), _command(process)
         assert [*one.processes(), *other.processes()] == []
+    assert len(lines(tmp_path / "one" / "test.db.sink.txt")) == 50
 
 
 def test_a_part_that_does_not_start_is_named(tmp_path: Path) -> None:
