@@ -147,7 +147,10 @@ class Headers:
 
     def last_with_name(self, key: str) -> Header | None:
         """Return the newest header of a name, or None."""
-        return next((header for header in reversed(self._materialized()) if header.key == key), None)
+        for header in reversed(self._materialized()):
+            if header.key == key:
+                return header
+        return None
 
     def all_with_name(self, key: str) -> list[Header]:
         """Return the headers of a name, in order."""

@@ -22,7 +22,6 @@ from hearth_api.batch.batch_plugin import (
     frameless,
 )
 from hearth_api.batch.batch_record import (
-    batch_to_sink_records,
     batch_to_source_records,
     packed_by_kind,
     records_by_kind,
@@ -44,6 +43,7 @@ from hearth_api.batch.late_error import LateErrors
 from hearth_api.batch.packed_records import PackedRecords, RecordKind
 from hearth_api.batch.record_copy import LASTING, copies_of
 from hearth_api.batch.scalar_column import ScalarColumn, UnlikeError
+from hearth_api.batch.sink_row import batch_to_sink_records
 from hearth_api.batch.table_column import TableColumn, list_form, map_form, plain_form, struct_form
 from hearth_api.batch.text_column import column_to_texts
 from hearth_api.batch.wire import plain_from_json, plain_to_json, value_from_json, value_to_json

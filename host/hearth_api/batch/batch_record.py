@@ -22,7 +22,6 @@ from hearth_api.batch.record_parts import (
     common_parts,
     kinds_of,
     parts_of,
-    sink_records,
     source_offsets,
     source_partitions,
 )
@@ -114,28 +113,6 @@ def batch_to_source_records(batch: Batch) -> list[SourceRecord]:
         )
         for offset, kafka_partition, key, value, timestamp, headers in rows
     ]  # fmt: skip
-
-
-def batch_to_sink_records(batch: Batch) -> list[SinkRecord]:
-    """Return the rows of a batch as sink records."""
-    partitions = _values(batch, "partition", INT32_SCHEMA)
-    offsets = _values(batch, "offset", INT64_SCHEMA)
-    topic, key_schema, value_schema = batch.topic or "", batch.key_schema, batch.value_schema
-    kind, original_topic, consumed = batch.timestamp_type, batch.original_topic, batch.consumed
-    original_topic = topic if original_topic is None else original_topic
-    places = repeat(None) if consumed is None else zip(repeat(consumed), batch.column("row").to_pylist())
-    rows = zip(
-        partitions,
-        _values(batch, "key", key_schema),
-        _values(batch, "value", value_schema),
-        offsets,
-        _values(batch, "timestamp", INT64_SCHEMA),
-        _headers(batch),
-        _originals(batch, "original_partition", INT32_SCHEMA, partitions),
-        _originals(batch, "original_offset", INT64_SCHEMA, offsets),
-        places,
-    )
-    return sink_records(topic, kind, original_topic, key_schema, value_schema, islice(rows, batch.num_rows))
 
 
 def _varying(records: Sequence[ConnectRecord], drops_positions: bool = False) -> list[list[Any]]:
@@ -331,14 +308,6 @@ def _add_sink(columns: dict[str, Any], records: Sequence[SinkRecord], present: S
 def _values(batch: Batch, name: str, schema: Schema | None) -> Any:
     column = batch.column(name)
     return repeat(None) if column is None else column_to_values(schema, column)
-
-
-def _originals(batch: Batch, name: str, schema: Schema, present: Any) -> Any:
-    """Return where records were read: the current place unless a column says otherwise."""
-    column = batch.column(name)
-    if column is None:
-        return present
-    return [now if first is None else first for first, now in zip(column_to_values(schema, column), present)]
 
 
 def _headers(batch: Batch) -> Any:

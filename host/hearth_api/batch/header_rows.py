@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from itertools import islice
 from typing import Any
 
@@ -19,7 +19,7 @@ from hearth_api.number import narrow
 from hearth_api.schema import Schema, Type
 
 try:
-    from hearth_api.batch.header_row_loop import build_rows
+    from hearth_api.batch.header_row_loop import Kind, Texts, build_rows
 except ImportError:  # not compiled, see hatch_build
     build_rows = None  # type: ignore[assignment]
 
@@ -33,47 +33,32 @@ def column_to_headers(column: Any) -> list[Headers | None]:
 
     Headers of all records are built at once: building them on first access to each would cost twice as much.
     """
+    return BUILD(column)
+
+
+def build_by_loop(column: Any) -> list[Headers | None]:
+    """Build headers in the compiled loop."""
+    if len(column) == 0:
+        return []
+    entries = column.values
+    parts = [_strings(entries.field(name)) for name in ("key", "schema", "value")]
+    names, schemas, values = map(_texts, parts)
+    validity, offsets = column.buffers()[:2]
+    return build_rows(
+        len(column), offsets.address, _address(validity), column.offset, names, schemas, values, _kind, _values
+    )
+
+
+def build_one_by_one(column: Any) -> list[Headers | None]:
+    """Build headers without compiled code."""
     lengths = numbers("i", pa.compute.fill_null(pa.compute.list_value_length(column), 0))
     entries = column.flatten()
-    names, name_codes = _encoded(entries.field("key"))
-    schemas, schema_codes = _encoded(entries.field("schema"))
+    names, keys = _encoded(entries.field("key"))
+    schemas, codes = _encoded(entries.field("schema"))
     kinds = [None if text is None else schema_from_text(text) for text in schemas]
-    return BUILD(lengths, names, name_codes, kinds, schema_codes, entries.field("value"))
-
-
-def _encoded(column: Any) -> tuple[list[Any], Any]:
-    """Return the different texts of a column and the code of each row; None instead of codes that are all 0."""
-    if len(column) and repeats(column, 1):
-        return [column[0].as_py()], None
-    coded = column.dictionary_encode("encode")
-    return coded.dictionary.to_pylist(), coded.indices
-
-
-def build_by_loop(
-    lengths: list[int], names: list[str], name_codes: Any, schemas: list[Schema | None], schema_codes: Any, texts: Any
-) -> list[Headers | None]:
-    """Build headers in the compiled loop; values other than texts, numbers and truth values are read before."""
-    letters = "".join(map(_letter, schemas))
-    others: list[Iterator[Any]] = [iter(())] * len(schemas)
-    for code, letter in enumerate(letters):
-        if letter == "o":
-            own = texts if schema_codes is None else texts.filter(pa.compute.equal(schema_codes, code))
-            others[code] = iter(header_values(schemas[code], own))
-    validity, offsets, data = (0 if buffer is None else buffer.address for buffer in texts.buffers())
-    return build_rows(
-        lengths, names, _address(name_codes), schemas, _address(schema_codes), letters.encode(), others, _read,
-        data, offsets, validity, texts.offset,
-    )  # fmt: skip
-
-
-def build_one_by_one(
-    lengths: list[int], names: list[str], name_codes: Any, schemas: list[Schema | None], schema_codes: Any, texts: Any
-) -> list[Headers | None]:
-    """Build headers without compiled code."""
-    keys, codes = _codes(name_codes, len(texts)), _codes(schema_codes, len(texts))
-    groups = grouped(codes, len(schemas), texts.to_pylist())
-    values = ungrouped(codes, [_values(schema, group) for schema, group in zip(schemas, groups)])
-    made = map(Header, map(names.__getitem__, keys), map(schemas.__getitem__, codes), values)
+    groups = grouped(codes, len(kinds), entries.field("value").to_pylist())
+    values = ungrouped(codes, [_values(schema, group) for schema, group in zip(kinds, groups)])
+    made = map(Header, map(names.__getitem__, keys), map(kinds.__getitem__, codes), values)
     return [Headers(islice(made, length)) if length else None for length in lengths]
 
 
@@ -85,8 +70,21 @@ def header_values(schema: Schema | None, texts: Any) -> list[Any]:
     return _values(schema, texts.to_pylist())
 
 
+def _encoded(column: Any) -> tuple[list[Any], Sequence[int]]:
+    """Return the different texts of a column and the code of each row."""
+    if len(column) and repeats(column, 1):
+        return [column[0].as_py()], [0] * len(column)
+    coded = column.dictionary_encode("encode")
+    return coded.dictionary.to_pylist(), numbers("i", coded.indices)
+
+
+def _kind(text: str | None) -> Kind:
+    """Return the kind of the values of a schema's text."""
+    schema = None if text is None else schema_from_text(text)
+    return Kind(schema, _letter(schema))
+
+
 def _letter(schema: Schema | None) -> str:
-    """Return the kind of a schema's values, for the loop."""
     if schema is None:
         return "o"
     if schema.type is Type.STRING:
@@ -96,16 +94,17 @@ def _letter(schema: Schema | None) -> str:
     return "i" if schema._kind is int else "?" if schema._kind is bool else "o"
 
 
-def _address(codes: Any) -> int:
-    return 0 if codes is None else codes.buffers()[1].address + 4 * codes.offset
+def _strings(column: Any) -> Any:
+    return column if column.type == pa.string() else column.cast(pa.string())
 
 
-def _codes(codes: Any, count: int) -> Sequence[int]:
-    return [0] * count if codes is None else numbers("i", codes)
+def _texts(column: Any) -> Texts:
+    validity, offsets, data = column.buffers()
+    return Texts(_address(data), _address(offsets), _address(validity), column.offset)
 
 
-def _read(schema: Schema | None, text: str) -> Any:
-    return _values(schema, [text])[0]
+def _address(buffer: Any) -> int:
+    return 0 if buffer is None else int(buffer.address)
 
 
 def _values(schema: Schema | None, texts: list[str | None]) -> list[Any]:

@@ -1,5 +1,5 @@
 cimport cython
-from hearth_api.record cimport ConnectRecord, SinkRecord, SourceRecord
+from hearth_api.record cimport ConnectRecord, SourceRecord
 
 @cython.locals(record=ConnectRecord)
 cpdef parts_of(records)
@@ -24,6 +24,3 @@ cpdef source_offsets(records)
 
 @cython.locals(known=dict, numbers=list)
 cpdef counted(offsets)
-
-@cython.locals(record=SinkRecord, records=list)
-cpdef sink_records(topic, kind, original_topic, key_schema, value_schema, rows)

@@ -1,12 +1,12 @@
-"""Splits many records into lists of parts, for the columns of a batch, and builds records from them."""
+"""Splits many records into lists of parts, for the columns of a batch."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from hearth_api.header import Headers
-from hearth_api.record import ConnectRecord, SinkRecord, SourceRecord, TimestampType
+from hearth_api.record import ConnectRecord, SourceRecord
 from hearth_api.schema import Schema
 
 FEW = 8
@@ -137,33 +137,3 @@ def counted(offsets: Sequence[Any]) -> tuple[str, list[int]] | None:
             return None
         numbers.append(number)
     return name, numbers
-
-
-def sink_records(
-    topic: str, kind: TimestampType, original_topic: str, key_schema: Schema | None, value_schema: Schema | None,
-    rows: Iterable[tuple[Any, ...]],
-) -> list[SinkRecord]:  # fmt: skip
-    """Return records that share these parts; calling their constructor, which fills in defaults, takes twice as long.
-
-    A row is partition, key, value, offset, timestamp, headers, original partition and offset, and the consumed
-    message.
-    """
-    records = []
-    for partition, key, value, offset, timestamp, headers, original_partition, original_offset, consumed in rows:
-        record = SinkRecord.__new__(SinkRecord)
-        record.topic = topic
-        record.kafka_partition = partition
-        record.key_schema = key_schema
-        record.key = key
-        record.value_schema = value_schema
-        record.value = value
-        record.timestamp = timestamp
-        record._headers = headers
-        record.kafka_offset = offset
-        record.timestamp_type = kind
-        record.original_topic = original_topic
-        record.original_kafka_partition = original_partition
-        record.original_kafka_offset = original_offset
-        record.consumed = consumed
-        records.append(record)
-    return records
