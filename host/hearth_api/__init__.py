@@ -69,6 +69,7 @@ from hearth_api.errors import (
 from hearth_api.header import Header, Headers
 from hearth_api.logical import Date, Decimal, Time, Timestamp
 from hearth_api.plugin import UNDEFINED_VERSION, ConnectPlugin
+from hearth_api.plugin_metrics import MetricSensor, MetricStat, PluginMetrics
 from hearth_api.record import (
     ConnectRecord,
     OffsetAndMetadata,
@@ -170,6 +171,8 @@ __all__ = [
     "Importance",
     "Lambda",
     "ListSize",
+    "MetricSensor",
+    "MetricStat",
     "NonEmptyString",
     "NonEmptyStringWithoutControlChars",
     "NonNull",
@@ -178,6 +181,7 @@ __all__ = [
     "OffsetStorageReader",
     "Password",
     "PluginError",
+    "PluginMetrics",
     "Predicate",
     "Range",
     "Recommender",

@@ -9,6 +9,7 @@ from enum import Enum
 from typing import TYPE_CHECKING, Any, overload
 
 from hearth_api.plugin import UNDEFINED_VERSION
+from hearth_api.plugin_metrics import PluginMetrics
 
 if TYPE_CHECKING:
     from hearth_api.record import OffsetAndMetadata, RecordMetadata, SinkRecord, SourceRecord, TopicPartition
@@ -72,6 +73,8 @@ class TransactionContext(ABC):
 class SourceTaskContext(ABC):
     """Gives a source task access to the host, from any thread; follows Kafka's `SourceTaskContext`."""
 
+    _metrics: PluginMetrics | None = None
+
     @abstractmethod
     def config(self) -> dict[str, str]:
         """Return the latest task configuration with its variables resolved again.
@@ -86,6 +89,12 @@ class SourceTaskContext(ABC):
     def transaction_context(self) -> TransactionContext | None:
         """Return the transaction context, `None` unless `transaction.boundary=connector` is set."""
         return None
+
+    def metrics(self) -> PluginMetrics:
+        """Return the registry of the task's own metrics (KIP-877); callable from any thread."""
+        if self._metrics is None:
+            self._metrics = PluginMetrics()
+        return self._metrics
 
 
 class ErrantRecordReporter(ABC):
@@ -107,6 +116,8 @@ class SinkTaskContext(ABC):
 
     Call it from the task's own methods, on the thread that called them; requests take effect after the method returns.
     """
+
+    _metrics: PluginMetrics | None = None
 
     @abstractmethod
     def config(self) -> dict[str, str]:
@@ -153,6 +164,12 @@ class SinkTaskContext(ABC):
         `None` unless a dead-letter topic or `errors.log.enable` is configured: raise the error in that case.
         """
         return None
+
+    def metrics(self) -> PluginMetrics:
+        """Return the registry of the task's own metrics (KIP-877); callable from any thread."""
+        if self._metrics is None:
+            self._metrics = PluginMetrics()
+        return self._metrics
 
 
 class Task(ABC):

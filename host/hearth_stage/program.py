@@ -2,20 +2,27 @@
 
 from __future__ import annotations
 
+import contextlib
+import math
 import os
 import socket
 import sys
 import threading
 import traceback
+from itertools import islice
 
-from hearth_stage.channel import Channel, Request
+from hearth_api.plugin_metrics import RegisteredMetric
+from hearth_stage.channel import Channel, ChannelClosed, Request
 from hearth_stage.frame import PROTOCOL_VERSION
 from hearth_stage.level import set_levels
 from hearth_stage.log_call import SetLevels
 from hearth_stage.operation import TO_STAGE, Hello
-from hearth_stage.plugin_call import AskMetrics, AskStacks, Metrics, Stacks
+from hearth_stage.plugin_call import AskMetrics, AskStacks, Metric, Metrics, Stacks
 from hearth_stage.tenant import Tenant
 
+GROUP = "plugins"
+"""Kafka's group of metrics that plugins register."""
+MOST_METRICS, MOST_CHARACTERS = 10_000, 1_000
 END_SECONDS = 5
 """How long plugins may take to stop after the connection has ended."""
 
@@ -56,7 +63,9 @@ class Program:
         if request.kind is AskStacks:
             request.reply(Stacks(_stacks()))  # on the reader's thread, as others may hang
         elif request.kind is AskMetrics:
-            request.reply(Metrics())  # the author API has none
+            tenant = self._tenants.get(request.tenant)
+            # On a thread of its own, as plugins are asked.
+            threading.Thread(target=_measure, args=[request, tenant], name="stage-metrics", daemon=True).start()
         elif request.kind is SetLevels:
             # On the reader's thread as well: changed levels help to observe a hanging plugin.
             request.answer(lambda call: set_levels(call.levels))
@@ -81,6 +90,22 @@ class Program:
 
     def _forget(self, number: int) -> None:
         del self._tenants[number], self._threads[number]
+
+
+def _measure(request: Request, tenant: Tenant | None) -> None:
+    """Answer with the metrics that the plugins of a tenant have registered."""
+    found = [] if tenant is None else list(islice(tenant.metrics.values(), MOST_METRICS))
+    with contextlib.suppress(ChannelClosed):
+        request.reply(Metrics([_metric(each) for each in found]))
+
+
+def _metric(found: RegisteredMetric) -> Metric:
+    value = found.value
+    if isinstance(value, str):
+        value = value[:MOST_CHARACTERS]
+    elif not isinstance(value, (bool, int, float)) or not math.isfinite(value):
+        value = None
+    return Metric(GROUP, found.name, found.description, found.tags, value)
 
 
 def _stacks() -> str:

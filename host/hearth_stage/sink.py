@@ -13,6 +13,7 @@ from hearth_api import (
     ConnectError,
     ErrantRecordReporter,
     OffsetAndMetadata,
+    PluginMetrics,
     SinkRecord,
     SinkTask,
     SinkTaskContext,
@@ -135,7 +136,14 @@ def _finish(done: Future[None], reply: Future[None]) -> None:
 class StageSinkContext(SinkTaskContext):
     """The context of a sink task; its requests are sent as notices before the next answer."""
 
-    def __init__(self, notices: TaskNotices, config: dict[str, str], reporter: ErrantRecordReporter | None) -> None:
+    def __init__(
+        self,
+        notices: TaskNotices,
+        config: dict[str, str],
+        metrics: PluginMetrics,
+        reporter: ErrantRecordReporter | None,
+    ) -> None:
+        self._metrics = metrics
         self._notices = notices
         self._config = config
         self._reporter = reporter
@@ -178,7 +186,10 @@ class StageSinkContext(SinkTaskContext):
 class StageSink:
     """Answers the ``sink.*`` calls of the protocol."""
 
-    def __init__(self, channel: MessageSender, transformations: Transformations) -> None:
+    def __init__(
+        self, channel: MessageSender, transformations: Transformations, metrics: PluginMetrics | None = None
+    ) -> None:
+        self._metrics = metrics or PluginMetrics()
         self._transformations = transformations
         self._task: SinkTask | None = None
         self._context: StageSinkContext | None = None
@@ -193,7 +204,9 @@ class StageSink:
         self._tolerant = call.tolerant
         converts = self._transformations.plugins.has_converters
         reporter = ChannelErrantReporter(self._notices, tolerant=self._tolerant, converts=converts)
-        self._context = StageSinkContext(self._notices, call.config, reporter if call.reporter else None)
+        self._context = StageSinkContext(
+            self._notices, call.config, self._metrics, reporter if call.reporter else None
+        )
         task.initialize(self._context)
         self._task = task
         task.start(call.config)
@@ -287,8 +300,11 @@ class StageSink:
     def end(self) -> None:
         """Stop the task, once, if its start was called."""
         task, self._task = self._task, None
-        if task is not None:
-            task.stop()
+        try:
+            if task is not None:
+                task.stop()
+        finally:
+            self._metrics.close()
 
     def _stepped(self, batches: list[Batch], consumed: ConsumedRecords | None, failures: list[Failure]) -> list[Batch]:
         """Run batches through the stage's own steps, if it has any."""

@@ -18,6 +18,7 @@ from typing import Any
 from hearth_api import (
     DataError,
     OffsetStorageReader,
+    PluginMetrics,
     RecordMetadata,
     RetriableError,
     SourceRecord,
@@ -73,8 +74,13 @@ class StageSourceContext(SourceTaskContext):
     """The context of a source task."""
 
     def __init__(
-        self, channel: MessageSender, config: dict[str, str], transactions: TransactionRequests | None = None
+        self,
+        channel: MessageSender,
+        config: dict[str, str],
+        metrics: PluginMetrics,
+        transactions: TransactionRequests | None = None,
     ) -> None:
+        self._metrics = metrics
         self._reader = ChannelOffsetReader(channel)
         self._config, self._transactions = config, transactions
 
@@ -125,8 +131,11 @@ class _IdleTime:
 class StageSource:
     """Answers the ``source.*`` calls of the protocol."""
 
-    def __init__(self, channel: MessageSender, transformations: Transformations) -> None:
+    def __init__(
+        self, channel: MessageSender, transformations: Transformations, metrics: PluginMetrics | None = None
+    ) -> None:
         self._channel = channel
+        self._metrics = metrics or PluginMetrics()
         self._transformations = transformations
         self._task: SourceTask | None = None
         self._steps: list[Step] = []
@@ -164,7 +173,7 @@ class StageSource:
         self._drops_positions = call.drops_positions
         self._wants_records = type(task).commit_record is not SourceTask.commit_record
         self._transactions = TransactionRequests() if call.ends_transactions else None
-        task.initialize(StageSourceContext(self._channel, call.config, self._transactions))
+        task.initialize(StageSourceContext(self._channel, call.config, self._metrics, self._transactions))
         self._task = task
         task.start(call.config)
         self._idle_time = _IdleTime(call.empty_ms, trusts_task=call.ends_exhausted)
@@ -247,8 +256,11 @@ class StageSource:
         self._polling = False
         self._poll_buffer.close()
         task, self._task = self._task, None
-        if task is not None:
-            task.stop()
+        try:
+            if task is not None:
+                task.stop()
+        finally:
+            self._metrics.close()
 
     def _hand_over(self, polled: Sequence[Polled | KeptPoll]) -> None:
         if polled:

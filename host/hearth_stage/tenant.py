@@ -9,6 +9,7 @@ import threading
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from hearth_api import PluginMetrics
 from hearth_execution.garbage import collect_seldom
 from hearth_execution.load import load_module
 from hearth_execution.plugins import Plugins
@@ -181,8 +182,9 @@ class Tenant:
     def _configure(self, type_: str, retry: Retry) -> None:
         self._plugins = Plugins(type_, retry)
         transformations = Transformations(self._plugins)
-        self._source = StageSource(self._channel, transformations)
-        self._sink = StageSink(self._channel, transformations)
+        self.metrics = PluginMetrics()
+        self._source = StageSource(self._channel, transformations, self.metrics)
+        self._sink = StageSink(self._channel, transformations, self.metrics)
         self._connector = StageConnector(self._channel)
         self._handlers = self.handlers()
 

@@ -356,6 +356,7 @@ def test_broken_pipelines_are_named(worker: MeasuredWorker, broker: KafkaBroker,
         "hanging": hanging,
         "putting": {**raising, **letters},
         "large": file_source("large", lines, "measured-4", **{"producer.override.max.request.size": "2000"}),
+        "numbers": {"connector.class": MISBEHAVING, "topic": "measured-5"},
         "tombstone": file_sink("tombstone", tmp_path / "none", "measured-null", **KEYED),
     }
     topics = Topics(broker.bootstrap_servers)
@@ -386,5 +387,8 @@ def test_broken_pipelines_are_named(worker: MeasuredWorker, broker: KafkaBroker,
 
     assert eventually(lambda: not unnamed(), TIMEOUT), unnamed()
     assert worker.get("/hearth/connectors/hanging")["call"]["name"] == "start"
+    series = 'kafka_connect_plugins_next_number{connector="numbers",task="0"}'  # a plugin's own (KIP-877)
+    assert eventually(lambda: bool(worker.scrape("reporter").find(series)), TIMEOUT)
+    assert worker.scrape("reporter").value(series) > 0
     for name in broken:
         worker.send("DELETE", f"/connectors/{name}")

@@ -118,6 +118,8 @@ class CountingTask(SourceTask):
     def start(self, config: Any) -> None:
         """Read the committed offset."""
         found = self.context.offset_storage_reader().offset({"name": "n"})
+        self.context.metrics().gauge("polls", lambda: self.polls, "Polls.", {"unit": "1"})
+        self.context.metrics().gauge("rate", lambda: 1 // 0)
         self.first = 0 if found is None else found["position"]
 
     def poll(self) -> list[SourceRecord] | None:

@@ -133,6 +133,7 @@ class MisbehavingSourceTask(SourceTask):
         self._misbehave("start")
         known = self.context.offset_storage_reader().offset(self._partition)
         self._next = int(known["next"]) if known else 0
+        self.context.metrics().gauge("next-number", lambda: self._next, "The number that comes next.")
 
     def poll(self):
         self._misbehave("poll")
