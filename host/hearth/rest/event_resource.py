@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator, Mapping
 from typing import Any
 
@@ -23,7 +24,7 @@ class EventsResource:
 
     def __init__(self, herder: Herder) -> None:
         self._herder = herder
-        self.feed = StateFeed(self._states)
+        self.feed = StateFeed(self._states, encode=lambda change: bytes(JsonAnswer(change).body))
 
     async def stream(self, request: Request) -> Response:
         """Follow the states of all connectors and tasks: an event `all`, then `changes`."""
@@ -36,6 +37,10 @@ class EventsResource:
             return answer(503, "this worker has too many listeners already; ask /connectors?expand=status")
         return StreamingResponse(_texts(first, follower), media_type=EVENTS, headers=_HEADERS)
 
+    async def states(self, request: Request) -> Response:
+        """Show the states of all connectors and tasks as the stream's event `all` has them."""
+        return JsonAnswer({"connectors": await asyncio.to_thread(self._states)})
+
     def _states(self) -> dict[str, Any]:
         found = {}
         for name in self._herder.connectors():
@@ -46,10 +51,10 @@ class EventsResource:
         return found
 
 
-async def _texts(first: dict[str, Any] | None, others: AsyncIterator[dict[str, Any] | None]) -> AsyncIterator[bytes]:
-    yield b"retry: %d\nevent: all\ndata: %b\n\n" % (_RETRY_MS, bytes(JsonAnswer(first).body))
+async def _texts(first: bytes, others: AsyncIterator[bytes | None]) -> AsyncIterator[bytes]:
+    yield b"retry: %d\nevent: all\ndata: %b\n\n" % (_RETRY_MS, first)
     async for each in others:
-        yield b": quiet\n\n" if each is None else b"event: changes\ndata: %b\n\n" % bytes(JsonAnswer(each).body)
+        yield b": quiet\n\n" if each is None else b"event: changes\ndata: %b\n\n" % each
 
 
 def shortened(status: Mapping[str, Any]) -> dict[str, Any]:

@@ -107,8 +107,9 @@ def worker_configurations(resource: WorkerConfigurationsResource) -> list[Endpoi
 
 
 def events(resource: EventsResource) -> list[Endpoint]:
-    """Return the endpoint of the stream of states."""
+    """Return the endpoints of the stream of states, and of the states for whoever cannot read streams."""
     return [
+        Endpoint("GET", "/hearth/states", resource.states, "listStates", {200: None}, is_hidden=True),
         Endpoint(
             "GET", "/hearth/events", resource.stream, "streamStates", {200: None}, takes_json=False, makes=EVENTS,
             is_hidden=True,

@@ -53,6 +53,14 @@ def test_stream_has_the_states_and_their_changes(client: Client) -> None:
         assert event(response) == ("changes", {"connectors": {}, "removed": ["a"]})
 
 
+def test_states_are_there_without_a_stream(client: Client) -> None:
+    """In the same form, for a page behind a proxy that holds streams back."""
+    client.create("a")
+    with stream(client) as response:
+        _, found = event(response)
+    assert client.call("GET", "/hearth/states").json["connectors"] == found["connectors"]
+
+
 def test_head_opens_no_stream(client: Client) -> None:
     """Its response ends."""
     assert client.call("HEAD", "/hearth/events").status == 200

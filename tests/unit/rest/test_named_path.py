@@ -28,6 +28,7 @@ from tests.unit.rest.test_forward import Cluster
 NAMES = [
     "a/b", "a%2Fb", "..\\x", "..", ".", "/", "//", "50%", "a?b#c", "a&name=b", "a+b c", "größe €😀", "{x}", "[x]|y^",
     "a;b=c", '"<>"', "connectors/x/config", "plain",
+    "status", "config", "pause", "report", "explain", "owner", "tasks",
 ]  # fmt: skip
 OWN = "/hearth/connectors"
 JAVAS = "plain-name-9"

@@ -115,6 +115,50 @@ def test_a_quiet_feed_says_that_it_works(monkeypatch: pytest.MonkeyPatch) -> Non
     run(test)
 
 
+def test_a_change_is_encoded_once() -> None:
+    """However many listen; all states are encoded for each listener that comes."""
+    encoded: list[Any] = []
+    states = {"a": 1}
+
+    def encode(change: Any) -> int:
+        encoded.append(change)
+        return len(encoded)
+
+    feed = StateFeed(lambda: dict(states), SOON, encode)
+
+    async def test() -> None:
+        followers = [feed.follow() for _ in range(3)]
+        assert [await anext(each) for each in followers] == [1, 2, 3]
+        states["a"] = 2
+        assert [await anext(each) for each in followers] == [4, 4, 4]
+        for each in followers:
+            await each.aclose()
+
+    run(test)
+    assert encoded[3] == {"connectors": {"a": 2}, "removed": []}
+
+
+def test_a_look_that_raises_does_not_silence_the_feed(caplog: pytest.LogCaptureFixture) -> None:
+    """Listeners get the next change; the log has the reason."""
+    numbers = itertools.count()
+
+    def look() -> dict[str, int]:
+        if (number := next(numbers)) == 1:
+            raise KeyError("no")
+        return {"a": max(1, number)}
+
+    feed = StateFeed(look, SOON)
+
+    async def test() -> None:
+        follower = feed.follow()
+        await anext(follower)
+        assert await anext(follower) == {"connectors": {"a": 2}, "removed": []}
+        await follower.aclose()
+
+    run(test)
+    assert "cannot be read now, listeners wait: KeyError('no')" in caplog.text
+
+
 def test_there_are_only_so_many_listeners(monkeypatch: pytest.MonkeyPatch) -> None:
     """One that leaves makes room."""
     monkeypatch.setattr(state_feed, "MOST_LISTENERS", 1)

@@ -41,19 +41,11 @@ function open() {
 
 async function poll() {
   try {
-    const found = await get("/connectors?expand=status");
-    const states = Object.entries(found).map(([name, each]) => [name, shortened(each.status)]);
-    take({ connectors: Object.fromEntries(states) }, true);
+    take(await get("/hearth/states"), true);
   } catch {
     tell(false);
   }
   timer = setTimeout(poll, POLL);
-}
-
-// The events have the first line of a trace alone.
-function shortened(status) {
-  const short = ({ trace, ...rest }) => (trace ? { ...rest, error: trace.split("\n", 1)[0] } : rest);
-  return { ...status, connector: short(status.connector), tasks: status.tasks.map(short) };
 }
 
 function close() {
