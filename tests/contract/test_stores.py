@@ -228,6 +228,20 @@ class TestStatusStore:
         statuses.put_connector(ConnectorStatus("c", State.DESTROYED, "w:1"))
         assert statuses.topics("c") == []
 
+    def test_runs_are_kept_until_their_connector_is_deleted(self, statuses: StatusStore) -> None:
+        """Those of another connector stay."""
+        for connector in ("c", "c-1"):
+            statuses.put_connector(ConnectorStatus(connector, State.RUNNING, "w:1"))
+            statuses.put_runs(connector, 0, {"restarts": 1, "ends": []})
+        statuses.put_runs("c", 0, {"restarts": 2, "ends": [{"words": "é", "seconds": 0.5}]})
+        statuses.put_runs("c", 1, {"restarts": 0, "ends": []})
+        statuses.put_runs("c", 1, None)
+        assert statuses.runs("c", 0) == {"restarts": 2, "ends": [{"words": "é", "seconds": 0.5}]}
+        assert statuses.runs("c", 1) is None
+        statuses.put_connector(ConnectorStatus("c", State.DESTROYED, "w:1"))
+        assert statuses.runs("c", 0) is None
+        assert statuses.runs("c-1", 0) == {"restarts": 1, "ends": []}
+
 
 class Recorder(ConfigListener):
     """Records the changes that it is notified of."""

@@ -101,6 +101,10 @@ def test_a_killed_leader_is_replaced_and_nothing_is_lost(tmp_path: Path, broker:
             assert second.rest.call("GET", f"/connectors/{config['name']}/config").json == config
         assert lines.flows(), first.last_words() + second.last_words()
         assert cluster.leads(first, "numbers-source")
+        assert first.rest.call("POST", "/connectors/numbers-sink/tasks/0/restart").status == 204
+        assert eventually(lambda: _runs(first)[1] == 1, TIMEOUT), _runs(first)
+        runs = _runs(first)
+        assert eventually(lambda: cluster.leads(first, "numbers-sink"), TIMEOUT)
         assert second.rest.status("numbers-sink") == first.rest.status("numbers-sink")
         level = "/admin/loggers/hearth.of.the.cluster"
         assert second.rest.call("PUT", f"{level}?scope=cluster", {"level": "ERROR"}).status == 204
@@ -119,9 +123,16 @@ def test_a_killed_leader_is_replaced_and_nothing_is_lost(tmp_path: Path, broker:
         assert "has died and is removed from group" in second.last_words(), "its session was waited for"
         await_end(everyone)
         assert cluster.leads(second, "numbers-source")
+        assert _runs(second) == runs, "revision and restarts survive a change of the leader"
         assert lines.is_complete(), second.last_words()
         assert lines.arrivals.faults == []
         assert "Traceback" not in second.last_words()
+
+
+def _runs(host: HearthDistributed) -> tuple[int, int]:
+    """Return the revision of the sink's configuration, and the restarts of its task."""
+    report = host.rest.call("GET", "/hearth/connectors/numbers-sink").json
+    return report["revision"], report["tasks"][0].get("restarts", -1)
 
 
 def _until_done(host: HearthDistributed, method: str, path: str) -> list[Answer]:

@@ -43,6 +43,7 @@ class Reconciler(ConfigListener):
         self._supervisors: dict[str, Supervisor] = {}
         self._changed_classes: dict[str, set[str]] = {}
         leader_services.configs.subscribe(self)
+        leader_services.metrics.histories.keep_in(leader_services.board.store)
 
     @property
     def leads(self) -> bool:
@@ -70,6 +71,7 @@ class Reconciler(ConfigListener):
         A term has a greater number than every earlier term on any host, and so have its generations.
         """
         self.follow()
+        self._services.metrics.histories.leave()
         with self._lock:
             self._generations = itertools.count(term << TERM_BITS)
         for name in self._services.configs.snapshot().connectors():

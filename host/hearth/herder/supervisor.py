@@ -290,7 +290,7 @@ class Supervisor:
         requested tasks cannot be launched; their status has the trace.
         """
         if entry.tasks_revision != self._tasks_revision:
-            self._services.metrics.histories.renew(self.name)
+            self._services.metrics.histories.renew(self.name, entry.tasks_revision)
             self._stop_tasks(are_followed=bool(entry.tasks))
             due, by_themselves = list(range(len(entry.tasks))), ()
         else:

@@ -244,7 +244,7 @@ class SupervisedTask:
                 self.history.end("moved", end.reason)
                 self._launch()
                 return
-            self.history.end("lost", end.reason or NO_WORD)
+            self.history.end("lost", self.settings.hidden(end.reason or NO_WORD))
             self._end_start(is_success=False)
             if end.loss is not None and end.loss.was_shared:
                 with self._about():

@@ -84,7 +84,7 @@ class Store:
 class StatusStore(Store, ABC):
     """Keeps the last status of every connector and task, and the topics that each connector has used.
 
-    Thread-safe. A status with the state DESTROYED removes the entry.
+    Thread-safe. A status with the state DESTROYED removes the entry, and that of a connector its topics and runs.
     """
 
     @abstractmethod
@@ -106,6 +106,14 @@ class StatusStore(Store, ABC):
     @abstractmethod
     def tasks(self, connector: str) -> list[TaskStatus]:
         """Return the statuses of a connector's tasks, ordered by number."""
+
+    @abstractmethod
+    def put_runs(self, connector: str, task: int, runs: Mapping[str, Any] | None) -> None:
+        """Keep what became of the runs of a task, in JSON's types; None removes it."""
+
+    @abstractmethod
+    def runs(self, connector: str, task: int) -> Mapping[str, Any] | None:
+        """Return what became of the runs of a task, None if nothing is kept."""
 
     @abstractmethod
     def add_topic(self, connector: str, topic: str) -> None:

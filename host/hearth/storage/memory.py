@@ -86,6 +86,7 @@ class MemoryStatusStore(StatusStore):
         self._connectors: dict[str, ConnectorStatus] = {}
         self._tasks: dict[str, dict[int, TaskStatus]] = {}
         self._topics: dict[str, dict[str, None]] = {}
+        self._runs: dict[tuple[str, int], Mapping[str, Any]] = {}
 
     def put_connector(self, status: ConnectorStatus) -> None:
         """Replace the status, or remove it if DESTROYED."""
@@ -93,6 +94,7 @@ class MemoryStatusStore(StatusStore):
             if status.state is State.DESTROYED:
                 self._connectors.pop(status.connector, None)
                 self._topics.pop(status.connector, None)
+                self._runs = {place: each for place, each in self._runs.items() if place[0] != status.connector}
             else:
                 self._connectors[status.connector] = status
 
@@ -119,6 +121,18 @@ class MemoryStatusStore(StatusStore):
         with self._lock:
             mine = self._tasks.get(connector, {})
             return [mine[number] for number in sorted(mine)]
+
+    def put_runs(self, connector: str, task: int, runs: Mapping[str, Any] | None) -> None:
+        """Replace or remove them."""
+        with self._lock:
+            if runs is None:
+                self._runs.pop((connector, task), None)
+            else:
+                self._runs[connector, task] = runs
+
+    def runs(self, connector: str, task: int) -> Mapping[str, Any] | None:
+        """Look them up."""
+        return self._runs.get((connector, task))
 
     def add_topic(self, connector: str, topic: str) -> None:
         """Add the topic unless it is known."""

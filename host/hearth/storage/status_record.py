@@ -9,6 +9,8 @@ from hearth.storage.interface import ConnectorStatus, State, TaskStatus
 from hearth.storage.json_record import from_bytes, to_bytes
 
 CONNECTOR, TASK, TOPIC = "status-connector-", "status-task-", "status-topic-"
+RUNS = "hearth-runs-"
+"""Of records that Java's workers skip, with a warning."""
 _OF_CONNECTOR = ":connector-"
 
 Status = TypeVar("Status", ConnectorStatus, TaskStatus)
@@ -22,6 +24,11 @@ def connector_key(connector: str) -> str:
 def task_key(connector: str, task: int) -> str:
     """Return the key of a task's status."""
     return f"{TASK}{connector}-{task}"
+
+
+def runs_key(connector: str, task: int) -> str:
+    """Return the key of what became of a task's runs."""
+    return f"{RUNS}{connector}-{task}"
 
 
 def topic_key(connector: str, topic: str) -> str:
@@ -50,9 +57,9 @@ def topic_value(connector: str, task: int, topic: str, discovered_ms: int) -> by
     return to_bytes({"topic": entry})
 
 
-def parse_task(key: str) -> tuple[str, int]:
-    """Return connector and number from a task's key; raise ValueError if there is no number."""
-    connector, hyphen, number = key.removeprefix(TASK).rpartition("-")
+def parse_task(key: str, kind: str = TASK) -> tuple[str, int]:
+    """Return connector and number from a key about a task; raise ValueError if there is no number."""
+    connector, hyphen, number = key.removeprefix(kind).rpartition("-")
     if not hyphen:
         raise ValueError(f"{key!r} does not name a task")
     return connector, int(number)

@@ -5,15 +5,18 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from hearth.kafka.topic_reader import StoredRecord, TopicReader
 from hearth.kafka.topic_writer import SendOutcome, TopicWriter
 from hearth.storage.interface import ConnectorStatus, State, TaskStatus
+from hearth.storage.json_record import from_bytes, to_bytes
 from hearth.storage.memory import MemoryStatusStore
 from hearth.storage.status_record import (
     CONNECTOR,
+    RUNS,
     TASK,
     TOPIC,
     Status,
@@ -21,6 +24,7 @@ from hearth.storage.status_record import (
     parse_status,
     parse_task,
     parse_topic,
+    runs_key,
     status_value,
     task_key,
     topic_key,
@@ -69,6 +73,9 @@ class TopicStatusStore(MemoryStatusStore):
             if self._may_put(self.connector(status.connector), status):
                 if status.state is State.DESTROYED:
                     self.reset_topics(status.connector)
+                    for connector, task in [*self._runs]:
+                        if connector == status.connector:
+                            self.put_runs(connector, task, None)
                 super().put_connector(status)
                 self._send(connector_key(status.connector), status_value(status))
 
@@ -78,6 +85,13 @@ class TopicStatusStore(MemoryStatusStore):
             if self._may_put(self.task(status.connector, status.task), status):
                 super().put_task(status)
                 self._send(task_key(status.connector, status.task), status_value(status))
+
+    def put_runs(self, connector: str, task: int, runs: Mapping[str, Any] | None) -> None:
+        """Show and send them."""
+        with self._order:
+            if self._may_write():
+                super().put_runs(connector, task, runs)
+                self._send(runs_key(connector, task), None if runs is None else to_bytes(runs))
 
     def add_topic(self, connector: str, topic: str) -> None:
         """Send a topic unless it is known; it is attributed to task 0, whichever task used it."""
@@ -163,6 +177,8 @@ class TopicStatusStore(MemoryStatusStore):
                 self._note_task(key, value)
             elif key.startswith(TOPIC):
                 self._note_topic(key, value)
+            elif key.startswith(RUNS):
+                self._note_runs(key, value)
             else:
                 log.warning("Discarding record with invalid key %s", key)
         except ValueError as error:
@@ -207,6 +223,13 @@ class TopicStatusStore(MemoryStatusStore):
             self._send(key, status_value(known))
             return True
         return not _is_safe(known, status)
+
+    def _note_runs(self, key: str, value: bytes | None) -> None:
+        connector, task = parse_task(key, RUNS)
+        runs = None if value is None else from_bytes(value)
+        if runs is not None and not isinstance(runs, dict):
+            raise ValueError("it is no map")
+        super().put_runs(connector, task, runs)
 
     def _note_topic(self, key: str, value: bytes | None) -> None:
         connector, topic = parse_topic(key)
