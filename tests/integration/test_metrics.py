@@ -251,6 +251,9 @@ def test_what_kafka_connect_lacks_is_measured(worker: MeasuredWorker) -> None:
         last = scrape.value(f'hearth_task_last_success_timestamp_seconds{{connector="sink",phase="{phase}"}}')
         assert time.time() - 120 < last <= time.time()
     assert scrape.value('hearth_task_restarts_total{connector="sink"}') == 0
+    stage = '{connector="sink",task="0"}'
+    assert eventually(lambda: worker.scrape("reporter").value(f"hearth_stage_cpu_seconds_total{stage}") > 0, TIMEOUT)
+    assert worker.scrape("reporter").value(f"hearth_stage_resident_memory_bytes{stage}") > 1 << 20
     conditions = {
         each.labels["connector"]: each.labels["condition"] for each in scrape.find("hearth_connector_condition")
     }

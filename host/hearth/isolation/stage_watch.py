@@ -137,6 +137,14 @@ def usage_of(pid: int, most: int | None = None) -> Usage:
     return Usage(memory, _sum(_ticks, everyone) / _TICKS)
 
 
+def own_usage(pid: int) -> Usage:
+    """Return the usage of a stage process alone, which two small reads tell.
+
+    Raises ProcessLookupError if it has ended.
+    """
+    return Usage(_memory(pid), _ticks(pid) / _TICKS)
+
+
 def _sum(part: Callable[[int], int], everyone: list[int]) -> int:
     """Return the total of all processes; only the first has to exist."""
     total = part(everyone[0])

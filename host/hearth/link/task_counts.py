@@ -96,6 +96,9 @@ class TaskCounts:
     responses: int = 0
     bytes_sent: int = 0
     bytes_received: int = 0
+    stage_cpu_seconds: float = 0.0
+    """Processor time of the stage processes of the task, JVMs included, since they began; shared ones as a whole."""
+    stage_memory_bytes: int = 0
     poll_longest: float = 0.0
     put_longest: float = 0.0
     commit_longest: float = 0.0

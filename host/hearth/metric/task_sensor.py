@@ -155,8 +155,10 @@ OF_RUNS = SensorTable(
     [
         _own("task-repeated-records-total", "Records that the present run sent or put again."),
         _own("task-dead-letters-total", "Dead letters of the present run that the broker has."),
+        _own("stage-cpu-seconds-total", "Processor time of the stage processes of the task, JVMs included."),
+        Sensor("", "stage-resident-memory-bytes", "Memory of the stage processes of the task.", domain=OWN),
     ],
-    [_count("retried"), _count("dead_lettered")],
+    [_count("retried"), _count("dead_lettered"), _count("stage_cpu_seconds"), _count("stage_memory_bytes")],
 )
 _RESTARTS = _own("task-restarts-total", "Runs of the task after its first, since its configuration.")
 _STEP_SECONDS = _own("step-seconds-total", "Seconds that the present run spent in a step.")

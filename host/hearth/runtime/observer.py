@@ -61,6 +61,10 @@ class TaskObserver(FailureLog):
         """Report what the task's client does."""
         self._statistics = statistics
 
+    def stages_used(self, cpu_seconds: float, memory_bytes: int) -> None:
+        """The stage processes have used this processor time, and have this memory."""
+        self.counts.stage_cpu_seconds, self.counts.stage_memory_bytes = cpu_seconds, memory_bytes
+
     def report(self) -> dict[str, float]:
         """Return the counts that the host does not have yet."""
         newest = None if self._statistics is None else self._statistics.take()

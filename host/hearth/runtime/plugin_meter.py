@@ -1,21 +1,32 @@
-"""Asks the stages of a task for what plugins measure themselves (KIP-877), while somebody watches."""
+"""Measures the stages of a task while somebody watches: what they use, and what plugins measure (KIP-877)."""
 
 from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Future
 from contextlib import suppress
 from functools import partial
 
 from hearth.isolation.stage import Stage
+from hearth.isolation.stage_watch import own_usage
 from hearth_api import PluginError
 from hearth_stage.channel import ChannelClosed
 from hearth_stage.plugin_call import AskMetrics, Metric, Metrics
 
 EMPTY_SECONDS = 60.0
 """How long a stage whose plugins measure nothing is left alone."""
+
+
+def stages_usage(pids: Iterable[int]) -> tuple[float, int]:
+    """Return the processor seconds and the memory in bytes of stage processes, each counted once."""
+    seconds, memory = 0.0, 0
+    for pid in set(pids):
+        with suppress(OSError):  # it has just ended, or the system has no /proc
+            usage = own_usage(pid)
+            seconds, memory = seconds + usage.cpu_seconds, memory + usage.memory_bytes
+    return round(seconds, 2), memory
 
 
 class PluginMeter:

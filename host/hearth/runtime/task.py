@@ -30,7 +30,7 @@ from hearth.runtime.link import HostUnreachable, TaskLink, Welcome
 from hearth.runtime.observer import TaskObserver
 from hearth.runtime.pipeline import Pipeline, Prepared
 from hearth.runtime.plan import SinkPlan, SourcePlan
-from hearth.runtime.plugin_meter import PluginMeter
+from hearth.runtime.plugin_meter import PluginMeter, stages_usage
 from hearth.runtime.put_format import put_format_of
 from hearth.runtime.sink import SinkLoop
 from hearth.runtime.source import SourceLoop
@@ -186,7 +186,13 @@ class TaskRun:
 
         stage, places = PlaceOpener(self._plan, answer, on_death, retry, end.watch, self._open_stage).open(opened)
         stages = [place.stage for place in places.values() if isinstance(place, StagePlace)]
-        self._link.on_watched = PluginMeter(stages, self._link.tell_plugins).ask
+        meter = PluginMeter(stages, self._link.tell_plugins)
+
+        def on_watched() -> None:
+            self._observer.stages_used(*stages_usage(each.pid for each in stages))
+            meter.ask()
+
+        self._link.on_watched = on_watched
         return stage, places
 
     def _open_producer(self, opened: ExitStack, source: SourcePlan) -> Producer:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import os
 from concurrent.futures import Future
 from typing import Any, cast
 
-from hearth.runtime.plugin_meter import EMPTY_SECONDS, PluginMeter
+from hearth.runtime.plugin_meter import EMPTY_SECONDS, PluginMeter, stages_usage
 from hearth_api import PluginError
 from hearth_stage.channel import ChannelClosed
 from hearth_stage.plugin_call import Metric, Metrics
@@ -92,3 +93,11 @@ def test_neither_a_lost_stage_nor_a_lost_host_is_an_error() -> None:
     world.meter.ask()
     world.other.asked[-1].set_exception(PluginError("died"))
     assert world.told == []
+
+
+def test_stages_use_time_and_memory() -> None:
+    """Each process counts once; one that has ended uses nothing."""
+    seconds, memory = stages_usage([os.getpid(), os.getpid()])
+    assert 0 < seconds <= sum(os.times()[:2]) + 0.1
+    assert memory > 1 << 20
+    assert stages_usage([]) == stages_usage([2**22 + 1]) == (0, 0)
