@@ -67,12 +67,13 @@ def config(where: str = "") -> dict[str, str]:
 
 
 class Moody:
-    """A herder with one bundle that hangs where a test requests it, and a call timeout of five minutes."""
+    """A herder with one bundle that hangs where a test requests it, and a call timeout of five minutes.
+
+    Its folder has the bundle and its environment, which all tests use.
+    """
 
     def __init__(self, root: Path) -> None:
         self.root = root
-        (root / "path").mkdir()
-        plain_wheel(root / "path", "moody", groups=POINTS, code=CODE.format(flag=str(root)))
         self.bench = Bench(root, None, *discover([root / "path"], include_host=False).plugins)
         self.herder = self.bench.herder
         self.herder._queues._interrupt_after = 0.2
@@ -82,8 +83,8 @@ class Moody:
         (self.root / where).touch()
 
     def behave(self) -> None:
-        """Stop hanging."""
-        for where in (*ANYWHERE, "stop"):
+        """Hang nowhere, and forget that anything hangs."""
+        for where in (*ANYWHERE, "stop", "hangs"):
             (self.root / where).unlink(missing_ok=True)
 
     def run(self, where: str = "") -> None:
@@ -105,11 +106,20 @@ class Moody:
         return str(self.bench.connector("c")["connector"]["state"])
 
 
+@pytest.fixture(scope="module")
+def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Provide a folder with the bundle."""
+    root = tmp_path_factory.mktemp("moody")
+    (root / "path").mkdir()
+    plain_wheel(root / "path", "moody", groups=POINTS, code=CODE.format(flag=str(root)))
+    return root
+
+
 @pytest.fixture
-def moody(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Moody]:
+def moody(root: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Moody]:
     """Provide a herder with one bundle whose process is killed at once if it hangs."""
     monkeypatch.setattr(Stage, "close", partialmethod(Stage.close, grace=0.1))
-    made = Moody(tmp_path)
+    made = Moody(root)
     yield made
     made.behave()
     made.herder.shut_down()
