@@ -23,6 +23,7 @@ from hearth_stage.level import loggers
 from tests.profile import LONG, QUICK, SUITE, load_profile
 from tests.quick import is_quick
 from tests.reservation import reserve_port
+from tests.shared_folder import shared_folder
 from tests.side_by_side import Together, are_chosen, available_memory, rank, worker_count
 
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
@@ -46,6 +47,7 @@ def pytest_configure(config: pytest.Config) -> None:
     The recursion limit is that of plugin processes: hypothesis warns if the limit changes during a test.
     """
     make_room()
+    shared_folder()  # before other processes of the run start
     if config.option.hypothesis_seed is None:
         config.option.hypothesis_seed = str(random.getrandbits(32))
     load_profile(LONG if config.getoption("long") else QUICK if config.getoption("quick") else SUITE)

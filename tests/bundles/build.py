@@ -1,7 +1,7 @@
 """Sample bundles, good and broken, built on demand from the small projects in this folder.
 
 ``wheel(name)`` builds a project's wheel, ``packed(name)`` a whole bundle as ``hearth bundle pack`` does; each is
-built once per test session. ``truncated``, ``traversal`` and ``without_metadata`` make bundles that no tool would.
+built once in a run, whatever its number of processes. ``truncated``, ``traversal`` and ``without_metadata`` make bundles that no tool would.
 ``plain_wheel`` writes a wheel in a millisecond, for tests that only read.
 """
 
@@ -15,13 +15,14 @@ import tarfile
 import tempfile
 import zipfile
 from collections.abc import Mapping
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 
 from hearth.discovery.manifest import MANIFEST
 from hearth.isolation.environment_store import EnvironmentStore
 from hearth.packaging.pack import pack
 from hearth.packaging.project import build_wheel
+from tests.shared_folder import built_once
 
 SOURCES = Path(__file__).parent
 LIBRARIES = ("greeting_1", "greeting_2")
@@ -45,20 +46,23 @@ def environments() -> EnvironmentStore:
 @cache
 def wheel(name: str) -> Path:
     """Return the wheel of a sample project."""
-    out = scratch() / "wheels" / name
-    out.mkdir(parents=True)
-    source = scratch() / "sources" / name
-    shutil.copytree(SOURCES / name, source, ignore=shutil.ignore_patterns("__pycache__"))
-    return build_wheel(source, out, offline=True)
+
+    def build(out: Path) -> None:
+        source = scratch() / "sources" / name
+        shutil.copytree(SOURCES / name, source, ignore=shutil.ignore_patterns("__pycache__"))
+        build_wheel(source, out, offline=True)
+
+    (made,) = built_once(f"wheels/{name}", build).iterdir()
+    return made
 
 
 @cache
 def packed(name: str) -> Path:
     """Return a sample project as a packed bundle (zip)."""
-    out = scratch() / "packed"
-    out.mkdir(exist_ok=True)
     libraries = [wheel(library).parent for library in LIBRARIES]
-    return pack(SOURCES / name, out, environments(), libraries, offline=True)
+    build = partial(pack, SOURCES / name, environments=environments(), find_links=libraries, offline=True)
+    (made,) = built_once(f"packed/{name}", build).iterdir()
+    return made
 
 
 def plugin_path(*names: str) -> Path:

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import atexit
 import os
-import shutil
 import subprocess
 import sys
 from collections import deque
 from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
-from tempfile import mkdtemp
 from threading import Thread
 
 from hearth.foundation.child import start_child, stop_child
 from tests.peer.worker import GRACE, Worker
+from tests.shared_folder import built_once
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 
@@ -23,10 +21,8 @@ ROOT = Path(__file__).resolve().parent.parent.parent
 @cache
 def file_bundle() -> Path:
     """Return a plugin.path with the packed file bundle; it is packed once for each run and removed at its end."""
-    folder = Path(mkdtemp(prefix="hearth-peer-plugins-"))
-    atexit.register(shutil.rmtree, folder, ignore_errors=True)
-    run_hearth("bundle", "pack", str(ROOT / "plugins" / "file"), "-o", str(folder))
-    return folder
+    project = str(ROOT / "plugins" / "file")
+    return built_once("plugins", lambda folder: run_hearth("bundle", "pack", project, "-o", str(folder)))
 
 
 def hearth_environment(class_path: Sequence[Path] = ()) -> dict[str, str]:
