@@ -1,0 +1,1 @@
+"""What is in a file: `format.FileFormat`, and an implementation for each format."""

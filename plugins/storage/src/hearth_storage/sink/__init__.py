@@ -1,0 +1,1 @@
+"""Which record goes into which file, and when a file ends."""
