@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import BinaryIO
 
@@ -19,12 +19,14 @@ class Entry:
     """A complete file of a place: name, size in bytes, time of its last change in ms, and the store's version of it.
 
     `version` changes whenever the content does; it is an ETag where the store has one, else made of time and size.
+    `facts` are those of `put`, where the store kept them; only `head` finds them.
     """
 
     name: str
     size: int
     changed: int
     version: str
+    facts: Mapping[str, str] = field(default_factory=dict)
 
 
 class NameTaken(ConnectError):
@@ -58,12 +60,12 @@ class Place(ABC):
 
     @abstractmethod
     def put(
-        self, name: str, data: bytes | Path, *, if_absent: bool = False, tags: Mapping[str, str] | None = None
+        self, name: str, data: bytes | Path, *, if_absent: bool = False, facts: Mapping[str, str] | None = None
     ) -> None:
         """Write a file of bytes, or a copy of a local file; it appears complete.
 
-        Raises `NameTaken` with `if_absent` if the name exists, checked by the store itself when the file appears.
-        `tags` are dropped where the store has none.
+        With `if_absent`, an existing name raises `NameTaken`, checked when the file appears; a file above the size of
+        a part is checked before its upload starts. `facts` are short texts kept beside the file, where the store can.
         """
 
     @abstractmethod
