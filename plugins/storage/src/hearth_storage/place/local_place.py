@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import uuid
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import BinaryIO
@@ -77,7 +77,7 @@ class LocalPlace(Place):
         except FileNotFoundError as error:
             raise NotFoundError(f"{self._path(name)} is absent") from error
 
-    def list(self, prefix: str = "", after: str = "") -> Iterator[list[Entry]]:
+    def list(self, prefix: str = "", after: str = "") -> Iterator[Sequence[Entry]]:
         """Walk the directories in the order of names."""
         page: list[Entry] = []
         for path in self._walk(self._root, "", prefix, after):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, BinaryIO, ParamSpec, TypeVar, cast
 
@@ -67,7 +67,11 @@ def _error(address: str, error: Exception) -> ConnectError:
 class ObjectPlace(Place):
     """Files in a bucket or container."""
 
-    def __init__(self, store: Any, address: str, *, part_size: int = PART_SIZE) -> None:
+    def __init__(
+        self, store: Any, address: str, *, part_size: int = PART_SIZE, tags: Mapping[str, str] | None = None
+    ) -> None:
+        """With `tags`, each file has them and its facts as tags."""
+        self._tags = tags
         self._store = store
         self._address = address
         self._part_size = part_size
@@ -89,15 +93,17 @@ class ObjectPlace(Place):
     ) -> None:
         """Write in one conditional request, or in parts above the size of a part."""
         size = len(data) if isinstance(data, bytes) else data.stat().st_size
-        attributes: Any = {"Content-Type": "application/octet-stream", **(facts or {})}
+        common: Any = {"attributes": {"Content-Type": "application/octet-stream", **(facts or {})}}
+        if self._tags is not None:
+            common["tags"] = {**(facts or {}), **self._tags}
         if size > self._part_size:
             if if_absent and self.head(name) is not None:
                 raise NameTaken(name)
-            obstore.put(self._store, name, data, attributes=attributes, chunk_size=self._part_size, max_concurrency=2)
+            obstore.put(self._store, name, data, chunk_size=self._part_size, max_concurrency=2, **common)
             return
         body = data if isinstance(data, bytes) else data.read_bytes()
         mode: Any = "create" if if_absent else "overwrite"
-        obstore.put(self._store, name, body, attributes=attributes, use_multipart=False, mode=mode)
+        obstore.put(self._store, name, body, use_multipart=False, mode=mode, **common)
 
     @_translated
     def read(self, name: str, start: int = 0, length: int | None = None) -> bytes:
@@ -114,13 +120,13 @@ class ObjectPlace(Place):
         return cast("BinaryIO", RangeReader(self, name, obstore.head(self._store, name)["size"]))
 
     @_translated
-    def list(self, prefix: str = "", after: str = "") -> Iterator[list[Entry]]:
+    def list(self, prefix: str = "", after: str = "") -> Iterator[Sequence[Entry]]:
         """Yield a page of each answer; the store sorts the names."""
         directory = prefix.rpartition("/")[0]
         found = obstore.list(self._store, prefix=directory or None, offset=after or None, chunk_size=_PAGE)
         return self._pages(iter(found), prefix)
 
-    def _pages(self, found: Iterator[Any], prefix: str) -> Iterator[list[Entry]]:
+    def _pages(self, found: Iterator[Any], prefix: str) -> Iterator[Sequence[Entry]]:
         while (page := self._next(found)) is not None:
             if entries := [_entry(each) for each in page if each["path"].startswith(prefix)]:
                 yield entries

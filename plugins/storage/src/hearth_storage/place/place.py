@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import BinaryIO
@@ -77,7 +77,7 @@ class Place(ABC):
         """Return a seekable file for reading, which fetches ranges."""
 
     @abstractmethod
-    def list(self, prefix: str = "", after: str = "") -> Iterator[list[Entry]]:
+    def list(self, prefix: str = "", after: str = "") -> Iterator[Sequence[Entry]]:
         """Yield pages of the files whose name begins with `prefix` and sorts after `after`, in the order of names.
 
         Names sort by their UTF-8 bytes. A page has at most some thousands of entries; the next page is fetched when it
