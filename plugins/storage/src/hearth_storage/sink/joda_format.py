@@ -11,8 +11,11 @@ from hearth_api import ConfigError
 
 _TOKEN = re.compile(r"([A-Za-z])\1*|'((?:[^']|'')*)'|''|[^A-Za-z']+")
 _OFFSET = re.compile(r"(?:UTC|GMT)?([+-])(\d{1,2}):?(\d{2})?")
-_MONTHS = "January February March April May June July August September October November December".split()
-_DAYS = "Monday Tuesday Wednesday Thursday Friday Saturday Sunday".split()
+_MONTHS = [
+    "January", "February", "March", "April", "May", "June",
+    "July", "August", "September", "October", "November", "December",
+]  # fmt: skip
+_DAYS = ["Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"]
 _EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
 _QUARTER = 15 * 60_000
 _TEXTS = re.compile(r"M{3,}|E|a|z")
@@ -122,7 +125,8 @@ def _short(name: str, width: int) -> str:
 
 def _offset_text(moment: datetime, width: int) -> str:
     if width > 2:
-        return str(moment.tzinfo)
+        name = str(moment.tzinfo)
+        return name.removeprefix("UTC") or name
     minutes = int((moment.utcoffset() or timedelta()).total_seconds()) // 60
     hours, rest = divmod(abs(minutes), 60)
     return f"{'-' if minutes < 0 else '+'}{hours:02d}{':' if width == 2 else ''}{rest:02d}"

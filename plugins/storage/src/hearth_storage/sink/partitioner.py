@@ -75,7 +75,7 @@ class FieldPartitioner(Partitioner):
         if is_logical(field_schema) or not (kind in _NUMBERS or kind in (Type.STRING, Type.BOOLEAN)):
             raise DataError(
                 "Error encoding partition.",
-                hint=f"field {name!r} is {field_schema.name or kind}: whole numbers, texts and booleans can be directories",
+                hint=f"{name} is {field_schema.name or kind}: only whole numbers, texts and booleans are directories",
             )
         texts = pc.fill_null(pc.cast(values, pa.string()), "null")
         return pc.binary_join_element_wise(pa.scalar(f"{name}="), texts, pa.scalar(""))

@@ -60,14 +60,18 @@ def projected(schema: Schema, column: Any, target: Schema) -> Any:
         mask = column.is_null() if column.null_count else None
         kinds = [pa.field(name, each.type) for name, each in zip(names, fields)]
         return pa.StructArray.from_arrays(fields, fields=kinds, mask=mask)
-    if target.type is Type.ARRAY and schema.value_schema is not None and target.value_schema is not None:
+    if target.type is Type.ARRAY:
         column = pa.concat_arrays([column])
-        values = projected(schema.value_schema, column.values, target.value_schema)
+        values = _inner(schema.value_schema, column.values, target.value_schema)
         mask = column.is_null() if column.null_count else None
         return pa.ListArray.from_arrays(column.offsets, values, mask=mask)
     if target.type is Type.MAP:
         return _map(schema, pa.concat_arrays([column]), target)
     return column if schema.type is target.type else column.cast(arrow_type(target))
+
+
+def _inner(schema: Schema | None, column: Any, target: Schema | None) -> Any:
+    return column if schema is None or target is None else projected(schema, column, target)
 
 
 def _field(schema: Schema, column: Any, name: str, target: Schema) -> Any:
@@ -86,10 +90,8 @@ def _filled(schema: Schema, column: Any, target: Schema) -> Any:
 
 
 def _map(schema: Schema, column: Any, target: Schema) -> Any:
-    assert schema.key_schema is not None and schema.value_schema is not None
-    assert target.key_schema is not None and target.value_schema is not None
-    keys = projected(schema.key_schema, column.keys, target.key_schema)
-    items = projected(schema.value_schema, column.items, target.value_schema)
+    keys = _inner(schema.key_schema, column.keys, target.key_schema)
+    items = _inner(schema.value_schema, column.items, target.value_schema)
     starts = column.offsets.to_pylist()
     present = column.is_valid().to_pylist()
     offsets = [start if is_valid else None for start, is_valid in zip(starts, present)]

@@ -79,13 +79,13 @@ class StorageSinkTask(BatchSinkTask):
         reporter = self.context.errant_record_reporter()
         now, good = _now(), []
         if reporter is None:
-            self._put_parts(self._all_parts(records_to_batches(records), now), now)
+            self._put_parts(self._all_parts(records_to_batches(list(records)), now), now)
             return
         for record in records:
             try:
                 if record.value is None and self._reports_nulls:
                     raise DataError("Skipping null value record.")
-                list(self._parts(*records_to_batches([record]), now))
+                self._all_parts(records_to_batches([record]), now)
             except DataError as error:
                 reporter.report(record, error)
             else:

@@ -26,6 +26,7 @@ class TimestampExtractor(ABC):
 
     def __init__(self, settings: Mapping[str, Any]) -> None:
         """Take the keys of the connector, as a partitioner does."""
+        self.settings = settings
 
     @abstractmethod
     def times(self, batch: Batch, now: int) -> Any:

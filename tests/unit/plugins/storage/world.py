@@ -1,0 +1,80 @@
+"""Sinks and sources of files in tests, and a place for each form of a task."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import hearth_api as api
+from hearth_api import Schema, SchemaBuilder, SinkRecord, Struct, TopicPartition
+from hearth_api.testing import SinkRun
+from hearth_storage.place.place import Place
+from hearth_storage.sink.local import FilesSinkConnector
+from tests.timeouts import eventually
+
+TOPIC = "orders"
+ORDER = SchemaBuilder.struct().field("id", api.INT64_SCHEMA).field("country", api.OPTIONAL_STRING_SCHEMA).build()
+JSON = "io.confluent.connect.s3.format.json.JsonFormat"
+S3_KEYS = {"aws.access.key.id": "key", "aws.secret.access.key": "secret", "s3.region": "us-east-1"}
+
+
+def s3_settings(url: str, bucket: str = "data", **more: str) -> dict[str, str]:
+    """Return a configuration of the S3 sink; a keyword stands for a key with points for underscores."""
+    return {
+        "name": "copy", "storage.class": "io.confluent.connect.s3.storage.S3Storage", "format.class": JSON,
+        "flush.size": "3", "s3.bucket.name": bucket, "store.url": url, **S3_KEYS, **keys(more),
+    }  # fmt: skip
+
+
+def local_settings(folder: Any, **more: str) -> dict[str, str]:
+    """Return a configuration of the sink to a directory."""
+    return {"name": "copy", "format.class": JSON, "flush.size": "3", "directory": str(folder), **keys(more)}
+
+
+def keys(words: Mapping[str, str]) -> dict[str, str]:
+    """Return keys of keywords."""
+    return {name.replace("_", "."): value for name, value in words.items()}
+
+
+def order(offset: int, country: str | None = "de", *, partition: int = 0, time: int | None = None) -> SinkRecord:
+    """Return a record with an order, whose number is its offset."""
+    value = Struct.of(ORDER, {"id": offset, "country": country})
+    return record(offset, ORDER, value, partition=partition, time=time)
+
+
+def record(
+    offset: int, schema: Schema | None, value: Any, *, partition: int = 0, time: int | None = None, **parts: Any
+) -> SinkRecord:
+    """Return a record as a sink gets it."""
+    key_schema = parts.pop("key_schema", None)
+    key = parts.pop("key", None)
+    kind = api.TimestampType.NO_TIMESTAMP_TYPE if time is None else api.TimestampType.CREATE_TIME
+    return SinkRecord(
+        parts.pop("topic", TOPIC), partition, key_schema, key, schema, value, offset, time, kind, **parts
+    )
+
+
+def local_run(folder: Any, columns: bool = True, partitions: Iterable[int] = (0,), **more: str) -> SinkRun:
+    """Return a run of the sink to a directory."""
+    places = [TopicPartition(TOPIC, number) for number in partitions]
+    return SinkRun(FilesSinkConnector, local_settings(folder, **more), places, in_columns=columns)
+
+
+def names(place: Place, prefix: str = "") -> list[str]:
+    """Return the names of the files of a place."""
+    return [entry.name for page in place.list(prefix) for entry in page]
+
+
+def committed(run: SinkRun, offset: int, partition: int = 0) -> bool:
+    """Return whether a task comes to commit an offset."""
+
+    def commits() -> bool:
+        found = run.pre_commit().get(TopicPartition(TOPIC, partition))
+        return found is not None and found.offset == offset
+
+    return eventually(commits, 20)
+
+
+def in_groups(records: Sequence[SinkRecord], size: int) -> Iterable[Sequence[SinkRecord]]:
+    """Yield records in puts of a size."""
+    return (records[start : start + size] for start in range(0, len(records), size))
