@@ -42,7 +42,7 @@ def _translated(method: Callable[P, R]) -> Callable[P, R]:
             return method(*args, **kwargs)
         except exceptions.AlreadyExistsError as error:
             raise NameTaken(str(args[1])) from error
-        except (exceptions.BaseError, OSError) as error:
+        except (exceptions.BaseError, OSError, ValueError) as error:
             place = cast("ObjectPlace", args[0])
             raise _error(place.address, error) from error
 
@@ -54,11 +54,11 @@ def _error(address: str, error: Exception) -> ConnectError:
     message = f"{address}: {text}"
     code = _CODE.search(text)
     hint = _HINTS.get(code[1]) if code else None
-    if isinstance(error, FileNotFoundError | exceptions.NotFoundError):
+    status = _STATUS.search(text)
+    if isinstance(error, FileNotFoundError | exceptions.NotFoundError) or (status and status[1] == "404"):
         return NotFoundError(message, hint=hint)
     if isinstance(error, exceptions.PermissionDeniedError | exceptions.UnauthenticatedError):
         return ConnectError(message, hint=hint or _HINTS["AccessDenied"])
-    status = _STATUS.search(text)
     if isinstance(error, exceptions.GenericError) and (status is None or int(status[1]) in _PASSING):
         return RetriableError(message, hint=hint)
     return ConnectError(message, hint=hint)
@@ -84,7 +84,7 @@ class ObjectPlace(Place):
     @_translated
     def check(self) -> None:
         """List a file at most, since a right to list suffices."""
-        for _ in obstore.list(self._store, prefix="\x7f", chunk_size=1):
+        for _ in obstore.list(self._store, prefix="+check", chunk_size=1):
             break
 
     @_translated
@@ -158,5 +158,5 @@ class ObjectPlace(Place):
 
 def _entry(meta: Any, facts: Mapping[str, str] | None = None) -> Entry:
     changed = int(meta["last_modified"].timestamp() * 1000)
-    version = meta.get("e_tag") or f"{changed}-{meta['size']}"
+    version = (meta.get("e_tag") or f"{changed}-{meta['size']}").strip('"')  # Azure quotes it in one of two answers
     return Entry(meta["path"], meta["size"], changed, version, facts or {})

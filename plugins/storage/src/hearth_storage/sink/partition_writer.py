@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import logging
+import time
 from collections.abc import Mapping
 from concurrent.futures import Executor
 from dataclasses import dataclass
@@ -10,13 +12,18 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from hearth_api import Schema, TopicPartition
-from hearth_storage.place.place import Place
+from hearth_api import ConnectError, RetriableError, Schema, TopicPartition
+from hearth_storage.place.place import Entry, Place
 from hearth_storage.sink.file_group import VALUE, Claim, FileGroup, OpenFile, last_kind
 from hearth_storage.sink.file_writer import FileWriter
 from hearth_storage.sink.rotation import Progress, Rotation, Rows
 from hearth_storage.sink.schema_compatibility import SchemaCompatibility, projected
 from hearth_storage.sink.upload import end_of
+
+LOOK_UP_SECONDS = 120.0
+"""How long a store may not answer when files are looked up, before the task fails."""
+_PAUSE = 0.5
+_log = logging.getLogger(__name__)
 
 
 @dataclass
@@ -188,12 +195,24 @@ class PartitionWriter:
     def _look_up(self, part: Part, path: str, first: int) -> bool:
         """Note how far the file that begins with an offset goes; return whether there is one that tells it."""
         name = self._writer.name(self._name(part.topic, path, first), last_kind(part.columns))
-        entry = self._place.head(name)
+        entry = self._found(name)
         end = None if entry is None else end_of(entry.facts)
         if end is None or end < first:
             return False
         self._ends[part.topic, path] = end
         return True
+
+    def _found(self, name: str) -> Entry | None:
+        """Return the facts of a file; a store that does not answer is asked again for some time."""
+        deadline = time.monotonic() + LOOK_UP_SECONDS
+        while True:
+            try:
+                return self._place.head(name)
+            except RetriableError as error:
+                if time.monotonic() > deadline:
+                    raise ConnectError(str(error), hint=error.hint) from error
+                _log.warning("%s is not looked up yet, and tried again: %s", name, error)
+                time.sleep(_PAUSE)
 
 
 def _others(part: Part) -> tuple[Any, ...]:

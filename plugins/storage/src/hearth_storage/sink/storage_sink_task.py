@@ -47,6 +47,9 @@ class StorageSinkTask(BatchSinkTask):
 
     def start(self, props: Mapping[str, str]) -> None:
         """Parse the settings and check that the store answers."""
+        self._writers: dict[TopicPartition, PartitionWriter] = {}
+        self._claims: dict[TopicPartition, Claim] = {}
+        self._known: set[tuple[str, Schema | None]] = set()
         self._config = config = self.settings(props)
         self._place = place = config.place()
         place.check()
@@ -62,9 +65,6 @@ class StorageSinkTask(BatchSinkTask):
         self._uploads = Uploads(place, if_absent=config.conditional_writes, backoff=backoff)
         self._writer = FileWriter(self._formats, self._uploads)
         self._look_ups = ThreadPoolExecutor(_LOOK_UPS, "look-ups")
-        self._writers: dict[TopicPartition, PartitionWriter] = {}
-        self._claims: dict[TopicPartition, Claim] = {}
-        self._known: set[tuple[str, Schema | None]] = set()
 
     def open(self, partitions: Collection[TopicPartition]) -> None:
         """Begin with no open files."""
@@ -128,8 +128,8 @@ class StorageSinkTask(BatchSinkTask):
             claim = self._claims.pop(partition, None)
             if claim is not None:
                 claim.is_lost = True
-            self._writers.pop(partition, None)
-            self._uploads.release(partition)
+            if self._writers.pop(partition, None) is not None:
+                self._uploads.release(partition)
 
     def stop(self) -> None:
         """End the threads, and delete what this machine has."""
