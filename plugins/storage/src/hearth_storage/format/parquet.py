@@ -56,28 +56,26 @@ class ParquetFormat(FileFormat):
 
     def read(self, file: BinaryIO, start: int = 0) -> Iterator[Rows]:
         """Yield the rows; the schema is that of AvroData if the file has one, else it follows from the columns."""
-        with pq.ParquetFile(file, pre_buffer=True) as opened:
-            text = (opened.schema_arrow.metadata or {}).get(AVRO_SCHEMA.encode())
-            first = 0
-            groups = []
-            for number in range(opened.num_row_groups):
-                rows = opened.metadata.row_group(number).num_rows
-                if first + rows > start:
-                    groups.append(number)
-                else:
-                    first += rows
-            yield from self._rows(opened, groups, start - first, text)
+        try:
+            with pq.ParquetFile(file, pre_buffer=True) as opened:
+                yield from self._rows(opened, start)
+        except pa.ArrowException as error:
+            raise DataError(f"the Parquet file does not parse: {error}") from error
 
-    def _rows(self, opened: Any, groups: list[int], skipped: int, text: bytes | None) -> Iterator[Rows]:
-        kind = pa.struct(list(opened.schema_arrow))
-        schema, convert = self._conversion(kind, text)
+    def _rows(self, opened: Any, start: int) -> Iterator[Rows]:
+        """Yield rows; row groups before row `start` are not read."""
+        text = (opened.schema_arrow.metadata or {}).get(AVRO_SCHEMA.encode())
+        schema, convert = self._conversion(pa.struct(list(opened.schema_arrow)), text)
+        counts = [opened.metadata.row_group(number).num_rows for number in range(opened.num_row_groups)]
+        first, skipped = 0, start
+        while first < len(counts) and counts[first] <= skipped:
+            skipped -= counts[first]
+            first += 1
+        groups = list(range(first, len(counts)))
         for batch in opened.iter_batches(batch_size=_READ_ROWS, row_groups=groups, use_threads=False):
-            if skipped >= batch.num_rows:
-                skipped -= batch.num_rows
-                continue
-            column = batch.to_struct_array().slice(skipped)
-            skipped = 0
-            yield Rows(schema, convert(column))
+            if skipped < batch.num_rows:
+                yield Rows(schema, convert(batch.to_struct_array().slice(skipped)))
+            skipped = max(0, skipped - batch.num_rows)
 
     def _conversion(self, kind: Any, text: bytes | None) -> tuple[Schema, Any]:
         if text is not None:
@@ -116,8 +114,8 @@ class ParquetWriter(FormatWriter):
 
     def write(self, column: Any) -> None:
         """Take over a column of structs."""
-        rows = self._part.place(_without_nulls(column))
-        self._waiting.append(pa.RecordBatch.from_struct_array(rows).cast(self._schema))
+        rows = self._part.column(_without_nulls(column))
+        self._waiting.append(pa.RecordBatch.from_arrays(rows.flatten(), schema=self._schema))
         self._waiting_bytes += column.nbytes
         if self._waiting_bytes >= ROW_GROUP:
             self._write_group()

@@ -15,14 +15,15 @@ _UTC_MILLIS: Fields = {1: (TRUE, True), 2: (STRUCT, {1: (STRUCT, {})})}
 
 @dataclass(frozen=True)
 class Annotation:
-    """What the values of an element mean: the old form of readers before 2018, and the member of the new form."""
+    """What the values of an element mean: the converted type of old readers, and the member of the logical type."""
 
     converted: int
-    logical: int
+    logical: int | None
     detail: Fields = field(default_factory=dict)
 
 
 STRING, MAP, LIST, ENUM, DATE = (Annotation(*each) for each in ((0, 1), (1, 2), (3, 3), (4, 4), (6, 6)))
+MAP_KEY_VALUE = Annotation(2, None)
 TIME_MILLIS = Annotation(7, 7, _UTC_MILLIS)
 TIMESTAMP_MILLIS = Annotation(9, 8, _UTC_MILLIS)
 _DECIMAL = 5
@@ -81,4 +82,6 @@ def _annotated(annotation: Annotation) -> Fields:
     form: Fields = {_CONVERTED: (I32, annotation.converted)}
     if annotation.converted == _DECIMAL:
         form |= {_SCALE: annotation.detail[1], _PRECISION: annotation.detail[2]}
+    if annotation.logical is None:
+        return form
     return {**form, _LOGICAL: (STRUCT, {annotation.logical: (STRUCT, annotation.detail)})}

@@ -31,7 +31,9 @@ _ARROW = {
     Type.BYTES: pa.binary(),
 }  # fmt: skip
 
-Place = Callable[[Any], Any]
+Fill = Callable[[Any], Any]
+Place = Callable[[Any, Any], Any]
+"""Brings a column into a part's type; the second argument is the mask of rows whose parents are there, None for all."""
 
 
 @dataclass(frozen=True)
@@ -47,11 +49,16 @@ class ParquetPart:
         """Return the Arrow field."""
         return pa.field(self.element.name, self.kind, nullable=self.element.repetition == OPTIONAL)
 
-    def column(self, array: Any) -> Any:
-        """Return a column in the part's type; raise DataError for a null where there may be none."""
-        if array.null_count and self.element.repetition != OPTIONAL:
+    def column(self, array: Any, present: Any = None) -> Any:
+        """Return a column in the part's type; raise DataError for a null where there may be none.
+
+        A required part is null where its parent is. Arrow wants no nulls in it, and skips these rows by the parent.
+        """
+        if not array.null_count or self.element.repetition == OPTIONAL:
+            return self.place(array, present)
+        if present is None or pc.any(pc.and_(array.is_null(), present)).as_py():
             raise DataError(f"field {self.element.name!r} is null and has no default", hint="make it optional")
-        return self.place(array)
+        return _bare(self.place(array, present))
 
 
 def root_part(schema: Schema | None, avro: AvroType, *, ignores_defaults: bool) -> ParquetPart:
@@ -119,25 +126,25 @@ class _Making:
             element = Element("list", REPEATED, children=(element,))
         kind = pa.list_(item.field)
 
-        def place(column: Any) -> Any:
+        def place(column: Any, present: Any) -> Any:
             offsets, (values,) = _spread(column, column.values)
             return pa.Array.from_buffers(kind, len(column), [*_validity(column), offsets], -1, 0, [item.column(values)])
 
         return ParquetPart(Element(name, repetition, None, pe.LIST, children=(element,)), kind, place)
 
     def _map(self, schema: Schema, avro: AvroType, name: str, repetition: int) -> ParquetPart:
-        key = ParquetPart(Element("key", REQUIRED, pe.BYTE_ARRAY, pe.STRING), pa.string(), _as_it_is)
+        key = ParquetPart(Element("key", REQUIRED, pe.BYTE_ARRAY, pe.STRING), pa.string(), _placed)
         value = self.part(schema.value_schema, avro.items, "value")
-        entry = _group("key_value", REPEATED, [key, value], [_as_it_is] * 2)
+        entry = Element("key_value", REPEATED, None, pe.MAP_KEY_VALUE, children=(key.element, value.element))
         kind = pa.map_(pa.string(), value.field)
 
-        def place(column: Any) -> Any:
+        def place(column: Any, present: Any) -> Any:
             offsets, parts = _spread(column, column.keys, column.items)
             pairs = [each.column(part) for each, part in zip((key, value), parts)]
             entries = pa.StructArray.from_arrays(pairs, fields=[key.field, value.field])
             return pa.Array.from_buffers(kind, len(column), [*_validity(column), offsets], -1, 0, [entries])
 
-        return ParquetPart(Element(name, repetition, None, pe.MAP, children=(entry.element,)), kind, place)
+        return ParquetPart(Element(name, repetition, None, pe.MAP, children=(entry,)), kind, place)
 
     def _entries(self, schema: Schema, avro: AvroType, name: str, repetition: int) -> ParquetPart:
         """Return a map with keys other than strings, which is a list of structs."""
@@ -146,7 +153,7 @@ class _Making:
         item = _group(*self._item(), parts, [_as_it_is] * 2)
         lists = self._list(item, name, repetition)
 
-        def place(column: Any) -> Any:
+        def place(column: Any, present: Any) -> Any:
             offsets, columns = _spread(column, column.keys, column.items)
             pairs = pa.StructArray.from_arrays(columns, names=["key", "value"])
             buffers = [*_validity(column), offsets]
@@ -154,7 +161,7 @@ class _Making:
 
         return replace(lists, place=place)
 
-    def _filler(self, schema: Schema | None) -> Place:
+    def _filler(self, schema: Schema | None) -> Fill:
         """Return what replaces nulls by the default of a field, as Java's structs do."""
         if schema is None or schema.default is None or self.ignores_defaults:
             return _as_it_is
@@ -169,30 +176,30 @@ class _Making:
         return filled
 
 
-def _group(name: str, repetition: int, parts: list[ParquetPart], fills: Iterable[Place]) -> ParquetPart:
+def _group(name: str, repetition: int, parts: list[ParquetPart], fills: Iterable[Fill]) -> ParquetPart:
     if not parts:
         raise DataError(f"struct {name!r} has no fields, and a group of Parquet has some")
     fields, makers = [each.field for each in parts], list(zip(parts, fills))
 
-    def place(column: Any) -> Any:
-        present = column.is_valid() if column.null_count else None
-        arrays = []
-        for number, (part, fill) in enumerate(makers):
-            inner = fill(column.field(number))
-            if present is not None and inner.null_count and part.element.repetition != OPTIONAL:
-                _refuse_nulls(part, inner, present)
-                arrays.append(part.place(inner))
-            else:
-                arrays.append(part.column(inner))
-        return pa.StructArray.from_arrays(arrays, fields=fields, mask=None if present is None else pc.invert(present))
+    def place(column: Any, present: Any) -> Any:
+        own = column.is_valid() if column.null_count else None
+        both = own if present is None else present if own is None else pc.and_(own, present)
+        arrays = [part.column(fill(column.field(number)), both) for number, (part, fill) in enumerate(makers)]
+        return pa.StructArray.from_arrays(arrays, fields=fields, mask=None if own is None else pc.invert(own))
 
     element = Element(name, repetition, children=tuple(each.element for each in parts))
     return ParquetPart(element, pa.struct(fields), place)
 
 
-def _refuse_nulls(part: ParquetPart, inner: Any, present: Any) -> None:
-    if pc.any(pc.and_(inner.is_null(), present)).as_py():
-        raise DataError(f"field {part.element.name!r} is null and has no default", hint="make it optional")
+def _bare(array: Any) -> Any:
+    """Return a column whose null rows have arbitrary values."""
+    if pa.types.is_struct(array.type):
+        children = [array.field(number) for number in range(array.type.num_fields)]
+        return pa.StructArray.from_arrays(children, fields=list(array.type))
+    has_items = pa.types.is_list(array.type) or pa.types.is_map(array.type)
+    buffers = array.buffers()[1:2] if has_items else array.buffers()[1:]
+    items = [array.values] if has_items else None
+    return pa.Array.from_buffers(array.type, len(array), [None, *buffers], 0, array.offset, items)
 
 
 def _scalar(schema: Schema, avro: AvroType, name: str, repetition: int) -> ParquetPart:
@@ -203,9 +210,13 @@ def _scalar(schema: Schema, avro: AvroType, name: str, repetition: int) -> Parqu
         annotation = pe.STRING if avro.kind == "string" else pe.ENUM
     element = Element(name, repetition, _PHYSICAL[avro.kind], annotation, avro.size)
     if avro.kind != "fixed":
-        return ParquetPart(element, _ARROW[schema.type], _as_it_is)
+        return ParquetPart(element, _ARROW[schema.type], _placed)
     kind = pa.binary(avro.size)
-    return ParquetPart(element, kind, lambda column: column.cast(kind))
+    return ParquetPart(element, kind, lambda column, present: column.cast(kind))
+
+
+def _placed(column: Any, present: Any) -> Any:
+    return column
 
 
 def _as_it_is(column: Any) -> Any:
