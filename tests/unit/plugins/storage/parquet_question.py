@@ -1,6 +1,6 @@
 """The questions to Java's parquet-avro 1.15.2, which Confluent's sinks use, for the golden file of Parquet.
 
-JAVA_HOME=... python -m tests.unit.plugins.storage.parquet_question asks them and writes the file. AvroData itself, which
+JAVA_HOME=... python -m tests.unit.plugins.storage.parquet_question asks them and writes the file. AvroData, which
 makes the Avro schemas, is in no public repository; its own golden files are those of the registry bundle.
 """
 

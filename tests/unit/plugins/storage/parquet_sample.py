@@ -104,7 +104,8 @@ def _logical(number: int) -> dict[str, Any]:
     return {
         "wide": decimal.Decimal(number * (-1) ** number).scaleb(-2),
         "narrow": decimal.Decimal(12_345 * number).scaleb(-3),
-        "maybe": None if number % 2 else decimal.Decimal(10**number), "day": dt.date(1969, 12, 30) + dt.timedelta(number),
+        "maybe": None if number % 2 else decimal.Decimal(10**number),
+        "day": dt.date(1969, 12, 30) + dt.timedelta(number),
         "time": None if number % 3 else dt.time(1, 2, number, 4_000),
         "at": dt.datetime(1969, 12, 31, 23, 59, 55, 7_000, _UTC) + dt.timedelta(seconds=number),
         "color": ("RED", "GREEN")[number % 2],

@@ -80,7 +80,10 @@ def test_parquet_gives_back_any_structs(data: st.DataObject) -> None:
     """Schemas and rows of structs are equal after a file; Arrow reads it as well."""
     inner = data.draw(SCHEMAS)
     schema = SchemaBuilder.struct().name("com.acme.Row").field("a", inner).field("b", inner).build()
-    rows = [Struct.of(schema, {"a": a, "b": b}) for a, b in data.draw(st.lists(st.tuples(values(inner), values(inner)), min_size=1))]
+    rows = [
+        Struct.of(schema, {"a": a, "b": b})
+        for a, b in data.draw(st.lists(st.tuples(values(inner), values(inner)), min_size=1))
+    ]
     start = data.draw(st.integers(0, len(rows)))
     file = written(ParquetFormat({}), schema, rows)
     assert read(ParquetFormat({}), file) == ({schema}, rows)

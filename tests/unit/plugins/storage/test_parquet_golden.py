@@ -66,7 +66,7 @@ def test_the_metadata_is_javas(case: dict[str, Any]) -> None:
 
 def test_a_file_of_java_is_read(case: dict[str, Any]) -> None:
     """The rows of Java's file come back with the Connect schema they were written with."""
-    found = [each for each in ParquetFormat({}).read(io.BytesIO(java_file(case)))]
+    found = list(ParquetFormat({}).read(io.BytesIO(java_file(case))))
     assert {each.schema for each in found} == {schema_of(case)}
     assert [row for each in found for row in column_to_values(each.schema, each.column)] == rows(schema_of(case))
 
@@ -80,10 +80,8 @@ def test_other_readers_read_both(case: dict[str, Any], tmp_path: Path) -> None:
     assert own.schema.equals(java.schema)
     assert own.equals(java)
     with duckdb.connect() as connection:
-        counts = connection.sql(f"SELECT count(*) FROM '{tmp_path}/*.parquet' GROUP BY ALL").fetchall()  # noqa: S608
-        rows_of_both = connection.sql(f"SELECT * FROM '{tmp_path}/*.parquet'").fetchall()  # noqa: S608
+        counts = connection.sql(f"SELECT count(*) FROM '{tmp_path}/*.parquet' GROUP BY ALL").fetchall()
     assert counts == [(2 * len(own),)]
-    assert sorted(map(repr, rows_of_both[::2])) is not None
 
 
 @pytest.mark.parametrize("codec", ["none", "gzip", "zstd", "brotli", "lz4"])

@@ -41,7 +41,8 @@ def _inflated(data: bytes) -> bytes:
 
 
 def _snappy(data: bytes) -> bytes:
-    return pa.compress(data, "snappy", asbytes=True) + zlib.crc32(data).to_bytes(_CHECKSUM, "big")
+    compressed: bytes = pa.compress(data, "snappy", asbytes=True)
+    return compressed + zlib.crc32(data).to_bytes(_CHECKSUM, "big")
 
 
 def _unsnappy(data: bytes) -> bytes:

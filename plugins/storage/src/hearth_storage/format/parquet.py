@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from hearth_api import ConfigError, DataError, Schema
-from hearth_api.batch import TableColumn, arrow_type
+from hearth_api.batch import TableColumn
 from hearth_registry.avro_type import text_of
 from hearth_registry.schema_text import AVRO, SchemaText
 from hearth_storage.format.avro_data import avro_data, avro_settings
@@ -160,7 +160,8 @@ class _Sink:
 
     def held(self, write: Callable[[], None]) -> bytes:
         """Return what a function writes, in place of writing it."""
-        self._held = held = []
+        held: list[bytes] = []
+        self._held = held
         write()
         self._held = None
         return b"".join(held)
@@ -184,8 +185,9 @@ def leaf_paths(kind: Any) -> list[str]:
 
 
 def _paths(name: str, kind: Any) -> Iterator[tuple[str, ...]]:
+    above: tuple[str, ...] = (name,)
     if pa.types.is_struct(kind):
-        parts, above = list(kind), (name,)
+        parts = list(kind)
     elif pa.types.is_map(kind):
         parts, above = [kind.key_field, kind.item_field], (name, "key_value")
     elif pa.types.is_list(kind):

@@ -33,7 +33,7 @@ _ARROW = {
 
 Fill = Callable[[Any], Any]
 Place = Callable[[Any, Any], Any]
-"""Brings a column into a part's type; the second argument is the mask of rows whose parents are there, None for all."""
+"""Brings a column into a part's type; the second argument masks the rows whose parents are there, None for all."""
 
 
 @dataclass(frozen=True)
@@ -128,7 +128,9 @@ class _Making:
 
         def place(column: Any, present: Any) -> Any:
             offsets, (values,) = _spread(column, column.values)
-            return pa.Array.from_buffers(kind, len(column), [*_validity(column), offsets], -1, 0, [item.column(values)])
+            return pa.Array.from_buffers(
+                kind, len(column), [*_validity(column), offsets], -1, 0, [item.column(values)]
+            )
 
         return ParquetPart(Element(name, repetition, None, pe.LIST, children=(element,)), kind, place)
 

@@ -7,7 +7,7 @@ from typing import Any, BinaryIO
 
 import pyarrow as pa
 
-from hearth_api import DataError, OPTIONAL_BYTES_SCHEMA, OPTIONAL_STRING_SCHEMA, Schema, Type, is_logical
+from hearth_api import OPTIONAL_BYTES_SCHEMA, OPTIONAL_STRING_SCHEMA, DataError, Schema, Type, is_logical
 from hearth_api.batch import column_to_values
 from hearth_api.java import java_text
 from hearth_storage.format.compression import Compression

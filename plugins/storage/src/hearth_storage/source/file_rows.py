@@ -90,7 +90,9 @@ class _Side:
             if taken < len(rows.column):
                 self._waiting.appendleft(Rows(rows.schema, rows.column.slice(taken)))
             count -= taken
-        return found[0] if len(found) == 1 else Rows(found[0].schema, pa.concat_arrays([each.column for each in found]))
+        return (
+            found[0] if len(found) == 1 else Rows(found[0].schema, pa.concat_arrays([each.column for each in found]))
+        )
 
     def tombstones(self) -> Iterator[Rows]:
         """Yield null values for the rows there are, which wait to be taken."""
@@ -131,7 +133,10 @@ def _headers(column: Any) -> Any:
     offsets, entries = column.offsets, column.values
     if len(column):
         first, last = offsets[0].as_py(), offsets[-1].as_py()
-        offsets, entries = pa.compute.subtract(offsets, pa.scalar(first, pa.int32())), entries.slice(first, last - first)
+        offsets, entries = (
+            pa.compute.subtract(offsets, pa.scalar(first, pa.int32())),
+            entries.slice(first, last - first),
+        )
     names, texts = entries.field("key"), entries.field("value")
     return header_lists(offsets, names, schema_texts(STRING_SCHEMA, len(entries)), texts)
 
@@ -152,4 +157,3 @@ def _of_plain(column: Any) -> Any:
             headers.add(each["key"], STRING_SCHEMA, each["value"])
         made.append(headers)
     return headers_to_column(made)
-

@@ -56,7 +56,7 @@ class FileNames:
     _name: re.Pattern[str] = field(init=False)
 
     def __post_init__(self) -> None:
-        """Compile the form of the names that sinks give: topic, partition, start offset, and of HDFS the end offset."""
+        """Compile the form of the names that sinks give: topic, partition, start offset, for HDFS also the end."""
         delim = re.escape(self.settings.file_delim)
         form = rf"(?P<topic>.+?){delim}(?P<partition>\d+){delim}(?P<start>\d+)(?:{delim}\d+)?"
         self._name = re.compile(rf"{form}(?P<kind>\.keys|\.headers)?(?P<extension>\..*)?")
