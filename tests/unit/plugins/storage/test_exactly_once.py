@@ -187,7 +187,7 @@ def test_a_ledger_of_kills_zombies_and_faults_has_no_gap_and_no_double(
         assert sum(proxy.faults.values()) > 20
     files = contents(s3, bucket)
     end = ledger_process.committed(ledger)
-    assert numbers(files)[: end] == list(range(end))
+    assert numbers(files)[:end] == list(range(end))
     assert len(numbers(files)) == len(set(numbers(files)))
     if "timezone" not in more:
         make_bucket(s3, f"{bucket}-calm")

@@ -31,19 +31,12 @@ from hearth_storage.sink.s3 import S3SinkConnector
 from hearth_storage.source.local import FilesSourceConnector
 from hearth_storage.source.s3 import S3SourceConnector
 from hearth_storage.source.source_task import FilesSourceTask
-from tests.object_store import StoreServer, make_bucket, serving_s3
+from tests.object_store import StoreServer, make_bucket
 from tests.unit.plugins.storage.world import ORDER, TOPIC, committed, local_settings, order, record, s3_settings
 
 FORMATS = ("Avro", "Parquet", "Json")
 S3 = "io.confluent.connect.s3.format."
 GENERIC = {"mode": "GENERIC", "topics.dir": ""}
-
-
-@pytest.fixture(scope="module")
-def server() -> Iterator[StoreServer]:
-    """Provide an S3 server."""
-    with serving_s3() as running:
-        yield running
 
 
 def source(folder: Path, **more: str) -> dict[str, str]:
@@ -123,15 +116,13 @@ def test_tombstones_come_back(tmp_path: Path) -> None:
     assert [(each.key, each.value_schema, each.value) for each in found] == [(f"k{n}", None, None) for n in range(3)]
 
 
-def test_a_bucket_comes_back(server: StoreServer) -> None:
+def test_a_bucket_comes_back(s3: StoreServer) -> None:
     """The same by S3, read from the second record on by the offset of the first."""
     make_bucket(server, "back")
-    with SinkRun(
-        S3SinkConnector, s3_settings(server.url, "back"), [TopicPartition(TOPIC, 0)], in_columns=True
-    ) as sink:
+    with SinkRun(S3SinkConnector, s3_settings(s3.url, "back"), [TopicPartition(TOPIC, 0)], in_columns=True) as sink:
         sink.put([order(n) for n in range(9)])
         assert committed(sink, 9)
-    settings = {**s3_settings(server.url, "back"), "s3.poll.interval.ms": "20"}
+    settings = {**s3_settings(s3.url, "back"), "s3.poll.interval.ms": "20"}
     for name in ("flush.size", "storage.class"):
         del settings[name]
     with SourceRun(S3SourceConnector, settings, in_columns=True) as run:
@@ -142,9 +133,9 @@ def test_a_bucket_comes_back(server: StoreServer) -> None:
     assert found[0].source_partition["place"] == "s3://back"  # type: ignore[index]
 
 
-def test_a_bucket_that_is_absent_is_told_under_its_key(server: StoreServer) -> None:
+def test_a_bucket_that_is_absent_is_told_under_its_key(s3: StoreServer) -> None:
     """Validation asks the store, so a user learns it before the connector runs."""
-    settings = {**s3_settings(server.url, "absent"), "s3.poll.interval.ms": "20"}
+    settings = {**s3_settings(s3.url, "absent"), "s3.poll.interval.ms": "20"}
     config = S3SourceConnector().validate(settings)
     (message,) = config["s3.bucket.name"].error_messages
     assert "absent" in message
