@@ -38,6 +38,9 @@ from hearth_jdbc.sink_setting import JdbcSinkConfig
 from hearth_jdbc.source_setting import JdbcSourceConfig
 from hearth_stage.level import LEVELS
 from hearth_stage.preload import PRELOADS, agreed
+from hearth_storage.source.local import FilesSourceConfig
+from hearth_storage.source.s3 import S3SourceConfig
+from hearth_storage.source.source_setting import WITHOUT_EFFECT as SOURCE_WITHOUT_EFFECT
 from tests.bench.__main__ import main as bench
 from tests.page import (
     BLOCKS,
@@ -124,7 +127,8 @@ SETTINGS = (
 def known_keys() -> set[str]:
     """Return the keys of workers, connectors, clients and data sources."""
     known = {name for settings in SETTINGS for name in settings.definition().names}
-    known |= {name for settings in (JdbcSourceConfig, JdbcSinkConfig) for name in settings.definition().names}
+    plugins = (JdbcSourceConfig, JdbcSinkConfig, S3SourceConfig, FilesSourceConfig)
+    known |= {name for settings in plugins for name in settings.definition().names} | {*SOURCE_WITHOUT_EFFECT}
     known |= {f"{place}.https.{name}" for place in (KEY, ADMIN_KEY) for name in ServerTlsConfig.definition().names}
     return known | {key for rules in RULES.values() for key in rules} | {"plugin.path", "listeners", CHOICE} | SPARKS
 
@@ -280,7 +284,7 @@ def test_defaults_match_the_code() -> None:
     """If a table has a default; Spark's keys are excluded."""
     defaults = {
         key["name"]: str(key["default_value"])
-        for settings in SETTINGS
+        for settings in (*SETTINGS, FilesSourceConfig)
         for key in config_def_to_json(settings.definition())
     }
     documented = {name: default for name, default in documented_defaults() if not name.startswith("spark.")}

@@ -118,7 +118,7 @@ def test_tombstones_come_back(tmp_path: Path) -> None:
 
 def test_a_bucket_comes_back(s3: StoreServer) -> None:
     """The same by S3, read from the second record on by the offset of the first."""
-    make_bucket(server, "back")
+    make_bucket(s3, "back")
     with SinkRun(S3SinkConnector, s3_settings(s3.url, "back"), [TopicPartition(TOPIC, 0)], in_columns=True) as sink:
         sink.put([order(n) for n in range(9)])
         assert committed(sink, 9)
