@@ -19,7 +19,7 @@ COUNTRIES = ("de", "fr", "it", None)
 
 
 def main() -> None:
-    """Sink records from the committed offset up to a count, then wait until they are committed."""
+    """Sink records from the committed offset up to a count, and end when they are committed."""
     config, ledger, generation, count, seed = json.loads(sys.argv[1])
     offsets = Path(ledger)
     chance = random.Random(seed)
@@ -31,6 +31,8 @@ def main() -> None:
     position = committed(offsets)
     print("began", flush=True)
     while committed(offsets) < count:
+        if position == count:
+            time.sleep(0.02)
         until = min(count, position + chance.randint(1, 40))
         records = [order(at, COUNTRIES[at * at % 7 % 4], time=at * 1000) for at in range(position, until)]
         task.put_batch(records_to_batches(records))

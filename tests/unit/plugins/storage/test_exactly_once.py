@@ -149,7 +149,7 @@ _BUNDLES = ("storage", "json", "registry")
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("more", [{}, FIELD, {"rotate_schedule_interval_ms": "50", "timezone": "UTC", **FIELD}])
+@pytest.mark.parametrize("more", [{}, FIELD, {"rotate_schedule_interval_ms": "700", "timezone": "UTC", **FIELD}])
 def test_a_ledger_of_kills_zombies_and_faults_has_no_gap_and_no_double(
     s3: StoreServer, bucket: str, tmp_path: Path, more: dict[str, str], request: pytest.FixtureRequest
 ) -> None:
@@ -157,7 +157,7 @@ def test_a_ledger_of_kills_zombies_and_faults_has_no_gap_and_no_double(
 
     The names are those of an undisturbed run, unless the clock ends files.
     """
-    rounds, count = (40, 20_000) if request.config.getoption("--long", default=False) else (8, 3_000)
+    rounds, count = (40, 37 * 500) if request.config.getoption("--long", default=False) else (3, 37 * 30)
     chance = random.Random(7)
     ledger = tmp_path / "ledger"
     ledger.write_text(json.dumps({"generation": 0, "offset": 0}))
@@ -172,19 +172,23 @@ def test_a_ledger_of_kills_zombies_and_faults_has_no_gap_and_no_double(
             zombies.append(context)
             assert process.stdout is not None
             process.stdout.readline()
-            time.sleep(chance.uniform(0.1, 0.8))
+            time.sleep(chance.uniform(0.1, 0.6))
             process.send_signal(chance.choice((signal.SIGKILL, signal.SIGSTOP)))
             if chance.random() < 0.5 and len(zombies) > 1:
                 _continue(zombies[-2])
-        with _running(config, ledger, count, 99) as last:
-            assert last.stdout is not None
-            assert last.stdout.readline() == "began\n", last.communicate()[1]
-            for each in zombies:
-                _continue(each)
-            assert last.stdout.readline() == "done\n", last.communicate()[1]
+        while True:
+            with _running(config, ledger, count, 99) as last:
+                assert last.stdout is not None
+                assert last.stdout.readline() == "began\n", last.communicate()[1]
+                for each in zombies:
+                    _continue(each)
+                if last.stdout.readline() == "done\n":
+                    break
+                error = last.communicate()[1]
+                assert "another task writes there" in error or "exists with offsets" in error, error
         for each in zombies:
             each.__exit__(None, None, None)
-        assert sum(proxy.faults.values()) > 20
+        assert sum(proxy.faults.values()) > 10
     files = contents(s3, bucket)
     end = ledger_process.committed(ledger)
     assert numbers(files)[:end] == list(range(end))
