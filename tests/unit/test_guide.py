@@ -34,6 +34,7 @@ from hearth.kafka.client.key import RULES
 from hearth.rest.listener import ADMIN_KEY, KEY
 from hearth_api.java import config_def_to_json
 from hearth_api.testing import MemorySourceTaskContext
+from hearth_delta.delta_setting import DeltaSinkConfig
 from hearth_jdbc.sink_setting import JdbcSinkConfig
 from hearth_jdbc.source_setting import JdbcSourceConfig
 from hearth_stage.level import LEVELS
@@ -127,7 +128,7 @@ SETTINGS = (
 def known_keys() -> set[str]:
     """Return the keys of workers, connectors, clients and data sources."""
     known = {name for settings in SETTINGS for name in settings.definition().names}
-    plugins = (JdbcSourceConfig, JdbcSinkConfig, S3SourceConfig, FilesSourceConfig)
+    plugins = (JdbcSourceConfig, JdbcSinkConfig, S3SourceConfig, FilesSourceConfig, DeltaSinkConfig)
     known |= {name for settings in plugins for name in settings.definition().names} | {*SOURCE_WITHOUT_EFFECT}
     known |= {f"{place}.https.{name}" for place in (KEY, ADMIN_KEY) for name in ServerTlsConfig.definition().names}
     return known | {key for rules in RULES.values() for key in rules} | {"plugin.path", "listeners", CHOICE} | SPARKS

@@ -53,7 +53,7 @@ class DeltaSinkTask(BatchSinkTask):
         found: dict[TopicPartition, int] = {}
         for topic in sorted({place.topic for place in partitions}):
             places = [place for place in partitions if place.topic == topic]
-            found |= self._with_patience(topic, places)
+            found |= self._positions(topic, places)
         if found:
             self.context.offset(found)
 
@@ -175,7 +175,7 @@ class DeltaSinkTask(BatchSinkTask):
             self.context.timeout(self._settings.retry_backoff_ms)
             raise RetriableError(text) from error
 
-    def _with_patience(self, topic: str, places: Collection[TopicPartition]) -> Mapping[TopicPartition, int]:
+    def _positions(self, topic: str, places: Collection[TopicPartition]) -> Mapping[TopicPartition, int]:
         """Return the positions of a topic's partitions in its table; try again after errors."""
         table = self._table(topic)
         for attempt in range(self._settings.max_retries + 1):

@@ -214,6 +214,8 @@ class LakeTable:
                 f"partition.field.name={','.join(names)}: records for table {self.address} have no field "
                 f"{unknown[0]!r}, but {', '.join(schema.names)}"
             )
+        if len(names) == len(schema.names):
+            raise ConnectError(f"table {self.address} needs a column besides those of partition.field.name")
         _log.info("table %s: creates it with columns %s", self.address, ", ".join(map(str, schema)))
         try:
             DeltaTable.create(

@@ -32,7 +32,7 @@ class Lake:
         own = {"tables.location": self.address, "name": NAME, "topics": TOPIC, "retry.backoff.ms": "10", **self.store}
         return {**own, **{name.replace("_", "."): value for name, value in more.items()}}
 
-    def sink(self, columns: bool = True, partitions: Iterable[TopicPartition] = (PLACE,), **more: str) -> SinkRun:
+    def sink(self, columns: bool = True, partitions: Iterable[TopicPartition] = (PLACE,), /, **more: str) -> SinkRun:
         """Return a run of the sink, which creates tables unless told otherwise."""
         config = self.settings(**{"auto_create": "true", **more})
         return SinkRun(DeltaSinkConnector, config, partitions, in_columns=columns, seconds=60)
@@ -73,8 +73,8 @@ def record(
     """Return a record; a mapping as value becomes a struct, a number as key a struct with an `id`."""
     is_struct = schema is not None and isinstance(value, dict)
     given = Struct.of(schema, value) if is_struct and schema is not None else value
-    keys = (None, None) if key is None else (KEY, Struct.of(KEY, {"id": key}))
-    return SinkRecord(topic, partition, *keys, schema, given, offset)
+    key_schema, keys = (None, None) if key is None else (KEY, Struct.of(KEY, {"id": key}))
+    return SinkRecord(topic, partition, key_schema, keys, schema, given, offset)
 
 
 def tombstone(offset: int, key: int) -> SinkRecord:

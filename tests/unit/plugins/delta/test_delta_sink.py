@@ -181,10 +181,20 @@ def test_new_tables_have_partitions_and_properties(lake: Lake) -> None:
     assert [row["id"] for row in lake.rows()] == [0, 1, 2, 3]
 
 
+@pytest.mark.parametrize(
+    ("names", "message"),
+    [("word", "needs a column besides those of partition.field.name"), ("nam", "have no field 'nam', but word")],
+)
+def test_partitions_that_no_table_can_have(lake: Lake, names: str, message: str) -> None:
+    """The task fails before it creates the table."""
+    with lake.sink(partition_field_name=names) as run, pytest.raises(ConnectError, match=message):
+        run.put([word(0)])
+
+
 def test_each_topic_has_a_table(lake: Lake) -> None:
     """Its name follows from the topic's."""
     places = [PLACE, TopicPartition("orders", 1)]
-    with lake.sink(partitions=places, topics="people,orders", table_name_format="bronze/${topic}_raw") as run:
+    with lake.sink(True, places, topics="people,orders", table_name_format="bronze/${topic}_raw") as run:
         run.put([word(0), record(0, PERSON, {"id": 1, "name": None}, topic="orders", partition=1)])
         run.pre_commit()
     assert lake.rows("bronze/people_raw") == [{"word": "w0"}]

@@ -66,13 +66,13 @@ def test_rows_that_are_not_committed_come_again(lake: Lake) -> None:
 def test_rows_of_a_lost_partition_leave_the_buffer(lake: Lake) -> None:
     """Those of the others stay."""
     other = TopicPartition(TOPIC, 1)
-    with lake.sink(partitions=[PLACE, other]) as run:
+    with lake.sink(True, [PLACE, other]) as run:
         run.put([word(0), record(0, WORD, {"word": "other"}, partition=1)])
         (task,) = run.tasks
-        task.close([PLACE])  # type: ignore[attr-defined]
+        task.close([PLACE])
         run.pre_commit()
         assert lake.words() == ["other"]
-        task.open([PLACE])  # type: ignore[attr-defined]
+        task.open([PLACE])
         run.put([word(0)])
         run.pre_commit()
     assert lake.words() == ["other", "w0"]
@@ -162,7 +162,8 @@ def test_tables_of_routed_records_skip_what_they_have(lake: Lake) -> None:
 
 
 def _failing_after(commits: int) -> object:
-    commit, done = LakeTable.commit, []
+    commit = LakeTable.commit
+    done: list[object] = []
 
     def failing(*given: object) -> int:
         if len(done) == commits:
