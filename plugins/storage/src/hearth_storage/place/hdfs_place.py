@@ -1,0 +1,209 @@
+"""A place in HDFS, reached through hdfs-native, which needs neither Java nor Hadoop's files."""
+
+from __future__ import annotations
+
+import functools
+import re
+import socket
+import uuid
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, BinaryIO, ParamSpec, TypeVar, cast
+from urllib.parse import urlsplit
+
+from hdfs_native import Client, WriteOptions
+
+from hearth_api import ConnectError, NotFoundError, RetriableError
+from hearth_storage.place.place import Entry, NameTaken, Place
+from hearth_storage.place.range_reader import RangeReader
+
+TEMPORARY = "+tmp"
+"""Directory of unfinished files below the first one of a name, as in Confluent's connector."""
+_PAGE = 1000
+_CHUNK = 8 * 1024 * 1024
+_PATIENCE = 5.0
+_ANSWER = re.compile(r'RPCError\("(?P<kind>[\w.$]+)", "(?P<text>.*)', re.DOTALL)
+_HINTS = {
+    "AccessControlException": "grant the right to this user, or set HADOOP_USER_NAME or a Kerberos principal",
+    "NSQuotaExceededException": "raise the quota of the directory",
+    "DSQuotaExceededException": "raise the quota of the directory",
+}
+_PASSING = frozenset({"StandbyException", "RetriableException", "SafeModeException", "ObserverRetryOnActiveException"})
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+def _translated(method: Callable[P, R]) -> Callable[P, R]:
+    """Turn the client's errors into those of a place."""
+
+    @functools.wraps(method)
+    def call(*args: P.args, **kwargs: P.kwargs) -> R:
+        try:
+            return method(*args, **kwargs)
+        except FileExistsError as error:
+            raise NameTaken(str(args[-1])) from error
+        except (OSError, RuntimeError) as error:
+            raise _error(cast("HdfsPlace", args[0]).address, error) from error
+
+    return call
+
+
+def _error(address: str, error: Exception) -> ConnectError:
+    answer = _ANSWER.match(str(error))
+    kind = answer["kind"].rpartition(".")[2] if answer else ""
+    text = answer["text"].partition("\\n")[0] if answer else " ".join(str(error).partition("\n\tat ")[0].split())
+    message = f"{address}: {text}"
+    if isinstance(error, FileNotFoundError):
+        return NotFoundError(message)
+    if isinstance(error, OSError) or kind in _PASSING:
+        return RetriableError(message)
+    return ConnectError(message, hint=_HINTS.get(kind))
+
+
+class HdfsPlace(Place):
+    """Files below a directory of HDFS. A file is written under a temporary name and renamed when it is complete."""
+
+    def __init__(self, url: str, client: Client | None = None) -> None:
+        """`url` is `hdfs://host:port/directory`, or that of a name service which Hadoop's configuration describes."""
+        parts = urlsplit(url)
+        self._address = url.rstrip("/")
+        self._host, self._port = parts.hostname, parts.port
+        self._root = parts.path.rstrip("/")
+        self._client = client or Client(f"{parts.scheme}://{parts.netloc}")
+
+    @property
+    def address(self) -> str:
+        """Return the address of the directory."""
+        return self._address
+
+    @_translated
+    def check(self) -> None:
+        """Check that the name node answers; its client would wait three minutes for one that does not."""
+        if self._host and self._port:
+            socket.create_connection((self._host, self._port), _PATIENCE).close()
+        self._client.get_file_info("/")
+
+    def put(
+        self, name: str, data: bytes | Path, *, if_absent: bool = False, facts: Mapping[str, str] | None = None
+    ) -> None:
+        """Write the temporary file and rename it; HDFS keeps no facts."""
+        temporary = self._temporary(name)
+        try:
+            self._write(temporary, data)
+            self._rename(temporary, name, overwrite=not if_absent)
+        except BaseException:
+            self._discard(temporary)
+            raise
+
+    @_translated
+    def read(self, name: str, start: int = 0, length: int | None = None) -> bytes:
+        """Read a range; the client panics beyond the end of a file."""
+        file = self._client.read(self._path(name))
+        rest = max(0, len(file) - start)
+        wanted = rest if length is None else min(length, rest)
+        return bytes(file.read_range(start, wanted)) if wanted else b""
+
+    def reader(self, name: str) -> BinaryIO:
+        """Return a reader of ranges."""
+        entry = self.head(name)
+        if entry is None:
+            raise NotFoundError(f"{self._address}/{name} is absent")
+        return cast("BinaryIO", RangeReader(self, name, entry.size))
+
+    def list(self, prefix: str = "", after: str = "") -> Iterator[Sequence[Entry]]:
+        """Walk the directories in the order of names, without temporary files."""
+        page: list[Entry] = []
+        for entry in self._walk("", prefix, after):
+            page.append(entry)
+            if len(page) == _PAGE:
+                yield page
+                page = []
+        if page:
+            yield page
+
+    @_translated
+    def head(self, name: str) -> Entry | None:
+        """Ask the name node."""
+        try:
+            status = self._client.get_file_info(self._path(name))
+        except FileNotFoundError:
+            return None
+        return None if status.isdir else _entry(name, status)
+
+    @_translated
+    def delete(self, name: str) -> None:
+        """Delete the file."""
+        self._client.delete(self._path(name))
+
+    def rename(self, name: str, new_name: str) -> None:
+        """Rename within HDFS."""
+        self._rename(name, new_name, overwrite=False)
+
+    @_translated
+    def _write(self, name: str, data: bytes | Path) -> None:
+        options = WriteOptions(create_parent=True, overwrite=True)
+        with self._client.create(self._path(name), options) as out:
+            if isinstance(data, bytes):
+                out.write(data)
+                return
+            with data.open("rb") as source:
+                while chunk := source.read(_CHUNK):
+                    out.write(chunk)
+
+    def _rename(self, name: str, new_name: str, *, overwrite: bool) -> None:
+        parent = new_name.rpartition("/")[0]
+        if parent:
+            self._make_directory(parent)
+        self._move(overwrite, name, new_name)
+
+    @_translated
+    def _make_directory(self, name: str) -> None:
+        self._client.mkdirs(self._path(name), create_parent=True)
+
+    @_translated
+    def _move(self, overwrite: bool, name: str, new_name: str) -> None:
+        self._client.rename(self._path(name), self._path(new_name), overwrite)
+
+    def _discard(self, name: str) -> None:
+        try:
+            self.delete(name)
+        except ConnectError:
+            return  # the error of the write counts; the file is below `+tmp`
+
+    def _temporary(self, name: str) -> str:
+        directory, _, last = name.rpartition("/")
+        first, _, rest = directory.partition("/")
+        parts = (first, TEMPORARY, rest, f"{uuid.uuid4()}_tmp{Path(last).suffix}")
+        return "/".join(part for part in parts if part)
+
+    def _path(self, name: str) -> str:
+        if any(part in ("", ".", "..") for part in name.split("/")):
+            raise ConnectError(f"{name!r} is no name of a file in {self._address}")
+        return f"{self._root}/{name}"
+
+    def _walk(self, above: str, prefix: str, after: str) -> Iterator[Entry]:
+        """Yield files; a directory sorts as its name with a slash, as in an object store."""
+        for last, status in self._children(above):
+            name = above + last
+            if not (name.startswith(prefix) or prefix.startswith(name)):
+                continue
+            if status.isdir:
+                if name.encode() >= after.encode() or after.startswith(name):
+                    yield from self._walk(name, prefix, after)
+            elif name.startswith(prefix) and name.encode() > after.encode():
+                yield _entry(name, status)
+
+    @_translated
+    def _children(self, above: str) -> list[tuple[str, Any]]:
+        path = f"{self._root}/{above}".rstrip("/") or "/"
+        try:
+            found = [(each.path.rpartition("/")[2], each) for each in self._client.list_status(path)]
+        except FileNotFoundError:
+            return []
+        kept = [(last + "/" * each.isdir, each) for last, each in found if last != TEMPORARY and last[:1] not in "._"]
+        return sorted(kept, key=lambda pair: pair[0].encode())
+
+
+def _entry(name: str, status: Any) -> Entry:
+    version = f"{status.modification_time}-{status.length}"
+    return Entry(name, status.length, status.modification_time, version)
