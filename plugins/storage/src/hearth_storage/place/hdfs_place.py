@@ -194,7 +194,7 @@ class HdfsPlace(Place):
                 yield _entry(name, status)
 
     @_translated
-    def _children(self, above: str) -> list[tuple[str, Any]]:
+    def _children(self, above: str) -> Sequence[tuple[str, Any]]:
         path = f"{self._root}/{above}".rstrip("/") or "/"
         try:
             found = [(each.path.rpartition("/")[2], each) for each in self._client.list_status(path)]
