@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import re
 import shutil
@@ -11,6 +12,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Page, expect, sync_playwright
 
+from hearth.foundation.log_context import about, label_of
 from hearth.storage import State
 from tests.unit.rest.client import Client, serve
 
@@ -289,6 +291,33 @@ def test_a_name_that_is_markup_or_a_path_is_shown_and_reached(page: Page, served
         page.get_by_role("link", name=name, exact=True).click()
         expect(page.get_by_role("heading", name=name, exact=True)).to_be_visible()
         expect(page.get_by_role("heading", name="Tasks")).to_be_visible()
+
+
+@pytest.mark.parametrize("name", ["status", "config", "report"])
+def test_a_connector_that_is_called_like_a_path_is_changed(page: Page, served: Client, name: str) -> None:
+    """Its name is a parameter of the requests."""
+    assert served.create(name).status == 201
+    page.goto(f"/ui#/connector/{name}")
+    expect(page.get_by_role("heading", name=name, exact=True)).to_be_visible()
+    for act, state in (("Pause", "PAUSED"), ("Resume", "RUNNING")):
+        page.get_by_role("button", name=act, exact=True).click()
+        expect(page.get_by_text(f"source connector, {state} on")).to_be_visible()
+
+
+def test_the_log_of_a_connector_is_shown(page: Page, served: Client) -> None:
+    """With what came since, on request."""
+    log = logging.getLogger("org.example")
+    with about(label_of("apples", 0)):
+        log.warning("first %s", MARKUP)
+    page.get_by_role("link", name="apples").click()
+    page.locator("summary", has_text="Log").click()
+    lines = page.get_by_label("Log lines")
+    expect(lines).to_contain_text(f"WARN [apples|task-0] first {MARKUP}")
+    with about(label_of("apples", 0)):
+        log.warning("second")
+    page.get_by_role("button", name="Further lines").click()
+    expect(lines).to_contain_text("second")
+    assert (lines.text_content() or "").count("first") == 1
 
 
 @pytest.mark.parametrize("place", ["", "connector/pears"])

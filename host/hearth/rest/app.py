@@ -135,6 +135,7 @@ def new_app(
     """Return the application over a herder."""
     answer_timeout = answer_timeout or AnswerTimeout()
     version = {"version": info.version, "commit": info.commit}
+    is_administered = worker.admin_listeners is None
 
     def measured() -> Iterator[Measurement]:
         return chain(herder.metrics.collect(version), herder.reporter.conditions())
@@ -149,13 +150,13 @@ def new_app(
     endpoints += [
         *by_name(endpoints),
         *own_route.owners(OwnersResource(herder, answer_timeout)),
-        *own_route.reports(HearthResource(herder.reporter)),
+        *own_route.reports(HearthResource(herder.reporter), LogsResource() if is_administered else None),
         *_plugins(ConnectorPluginsResource(herder, directory, answer_timeout)),
         *own_route.bundles(BundlesResource(worker, directory)),
         *own_route.worker_configurations(WorkerConfigurationsResource(herder)),
         *own_route.previews(PreviewResource(herder)),
     ]
-    if worker.admin_listeners is None:
+    if is_administered:
         endpoints += _admin(cluster.share_level)
     events = EventsResource(herder)
     endpoints += own_route.events(events)

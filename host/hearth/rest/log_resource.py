@@ -30,5 +30,6 @@ class LogsResource:
             raise ConfigError("level", level, f"expected one of {', '.join(LEVELS)}")
         ring, _, number = (AFTER.text(request) or "").partition("-")
         after = int(number) if ring == self._ring.id and number.isdecimal() else 0
-        lines, newest = self._ring.read(CONNECTOR.text(request) or None, after, LEVELS[level])
+        connector = request.path_params.get("connector") or CONNECTOR.text(request) or None
+        lines, newest = self._ring.read(connector, after, LEVELS[level])
         return JsonAnswer({"lines": lines, "next": f"{self._ring.id}-{newest}"})

@@ -48,8 +48,11 @@ def owners(resource: OwnersResource) -> list[Endpoint]:
     ]
 
 
-def reports(resource: HearthResource) -> Iterator[Endpoint]:
-    """Return the endpoints of what Kafka Connect's status lacks, each also for a connector of any name."""
+def reports(resource: HearthResource, log: LogsResource | None = None) -> Iterator[Endpoint]:
+    """Return the endpoints of what Kafka Connect's status lacks, each also for a connector of any name.
+
+    With a ``log`` also that of what the leader logged about a connector.
+    """
     rows = [
         ("report", "", resource.connector, "getHearthConnector", HEARTH_CONNECTOR),
         ("explain", "/explain", resource.explain, "explainConnector", EXPLANATION),
@@ -63,6 +66,9 @@ def reports(resource: HearthResource) -> Iterator[Endpoint]:
         for _, path, answer, operation, entity in rows
     ]
     all_ = Endpoint("GET", "/hearth/reports", resource.summaries, "listReports", {200: CONNECTOR_SUMMARIES})
+    if log is not None:
+        query, shown = (NAME, AFTER, LEVEL), {200: LOG_LINES}
+        named.append(Endpoint("GET", f"{PREFIX}/logs", log.show, "listLogLinesByName", shown, query))
     endpoints = [all_, *named, *others]
     return by(Responder.LEADER, endpoints)
 

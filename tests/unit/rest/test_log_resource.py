@@ -21,6 +21,8 @@ def test_lines_are_answered_once_to_whoever_goes_on(client: Client) -> None:
     path = f"/hearth/logs?connector=log-resource&after={found['next']}"
     assert [each["message"] for each in client.call("GET", path).json["lines"]] == ["second"]
     assert client.call("GET", f"{path}&level=error").json["lines"] == []
+    by_name = client.call("GET", "/hearth/connectors/logs?name=log-resource").json
+    assert [each["message"] for each in by_name["lines"]] == ["first", "second"]
     other = client.call("GET", "/hearth/logs?connector=log-resource&after=x-99999").json["lines"]
     assert [each["message"] for each in other] == ["first", "second"]
 

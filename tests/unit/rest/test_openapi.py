@@ -26,7 +26,7 @@ BY_NAME = {
 """Those of one connector, which are there again with its name as a parameter."""
 OWN = {
     "explainConnector", "explainConnectorByName", "getHearthConnector", "getHearthConnectorByName", "listLogLines",
-    "listOwners", "listReports",
+    "listLogLinesByName", "listOwners", "listReports",
     "previewConnector", "setOwner",
     "createWorkerConfiguration", "deleteWorkerConfiguration", "getWorkerConfiguration", "listWorkerConfigurations",
     "installBundle", "listBundles", "liveness", "metrics", "removeBundle", "rollBackBundle",

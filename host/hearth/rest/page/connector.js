@@ -3,6 +3,7 @@
 import { ACTS, ask, get, pathOf } from "/ui/api.js";
 import { confirmed, counted, make, row, say, setText, state, table } from "/ui/dom.js";
 import { connectors, follow } from "/ui/feed.js";
+import { logsOf } from "/ui/logs.js";
 import { previewOf } from "/ui/preview.js";
 import { reportOf } from "/ui/report.js";
 
@@ -33,6 +34,7 @@ export function show(main, { isReadOnly, name }) {
     config,
     offsets,
     topics,
+    logsOf(name),
     isReadOnly ? "" : previewOf(name, () => get(pathOf(name, "/config"))),
   );
   drawConfig();
