@@ -68,6 +68,7 @@ RUN_BY = {
     ("python", "CounterConnector"): "tests/integration/test_readme_connector.py",
     ("python", '"FileStreamSource"'): "tests/integration/datasource/test_write.py",
     ("python", "MariaDbConnector"): "tests/crash/test_change_stream.py",
+    ("python", "self.context.metrics()"): "tests/unit/hearth_api/test_plugin_metrics.py",
     ("python", "hearth.spark.install"): "tests/integration/spark/test_installation.py",
     ("toml", "hearth.source_connectors"): "tests/integration/test_readme_connector.py",
     ("toml", PRELOADS): "tests/unit/test_guide.py",

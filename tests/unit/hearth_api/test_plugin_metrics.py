@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from hearth_api import MetricStat, PluginMetrics
 from hearth_api.plugin_metrics import WINDOW_SECONDS
+from hearth_api.testing import MemorySourceTaskContext
+from tests.page import block
 from tests.unit.metric.test_task_metric import Clock
 
 
@@ -54,6 +57,18 @@ def test_a_sensor_shows_its_stats() -> None:
         "rows-count": 3, "rows-value": 4,
     }  # fmt: skip
     assert metrics.sensor("rows") is sensor
+
+
+def test_the_guides_example_measures_a_task() -> None:
+    """With the context that tests of plugins have as well."""
+    namespace: dict[str, Any] = {"MetricStat": MetricStat}
+    exec(block("python", "self.context.metrics()"), namespace)
+    task: Any = SimpleNamespace(context=MemorySourceTaskContext(), _queue=["row"])
+    namespace["start"](task, {})
+    namespace["poll"](task)
+    assert shown(task.context.metrics()) == {
+        "queue-depth": 1, "pages-total": 1, "pages-rate": pytest.approx(1 / WINDOW_SECONDS),
+    }  # fmt: skip
 
 
 def test_what_would_be_ambiguous_is_refused() -> None:
