@@ -33,12 +33,12 @@ def cluster_findings(cluster: RemoteCluster) -> Iterator[DoctorFinding]:
 
 def _workers(cluster: RemoteCluster, addresses: Mapping[str, str]) -> Iterator[DoctorFinding]:
     """Yield which workers answer, are healthy, and can pass requests on to the leader."""
-    said: dict[str, dict[str, Any]] = {}
+    servers: dict[str, dict[str, Any]] = {}
     for worker_id, url in addresses.items():
         one = RemoteCluster(cluster.client.at(url))
         with closing(one.client):
             try:
-                said[worker_id] = one.server()
+                servers[worker_id] = one.server()
                 health, message = one.health_words()
             except ConnectError as error:
                 yield DoctorFinding("worker", FAIL, f"{worker_id}: {error}", _ADDRESS, ExitCode.ENVIRONMENT)
@@ -47,13 +47,13 @@ def _workers(cluster: RemoteCluster, addresses: Mapping[str, str]) -> Iterator[D
                 fact, remedy = f"{worker_id} is {health}: {message}", "see the log of that worker"
                 yield DoctorFinding("worker", FAIL, fact, remedy, ExitCode.RUNTIME)
                 continue
-            yield DoctorFinding("worker", PASS, f"{worker_id} is healthy, version {said[worker_id]['version']}")
+            yield DoctorFinding("worker", PASS, f"{worker_id} is healthy, version {servers[worker_id]['version']}")
             yield from _passing_on(worker_id, one)
     for member, level, remedy in (
         ("kafka_cluster_id", FAIL, "give all workers of a group.id the same bootstrap.servers"),
         ("version", WARN, "finish the upgrade"),
     ):
-        if len(values := {str(each[member]) for each in said.values()}) > 1:
+        if len(values := {str(each[member]) for each in servers.values()}) > 1:
             code = ExitCode.BAD_INPUT if level == FAIL else ExitCode.OK
             yield DoctorFinding(
                 "worker", level, f"workers differ in {member}: {', '.join(sorted(values))}", remedy, code
