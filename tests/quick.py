@@ -39,7 +39,8 @@ STARTS_PROGRAMS = tuple(
         "unit/plugins/": "json/test_depth test_golden",
         "unit/rest/": "test_app test_attack test_connector_resource test_document_fuzz test_event_resource "
         "test_extension test_forward test_hearth_resource test_log_resource test_named_path test_offset_resource "
-        "test_owner_resource test_page_resource test_plugin_resource test_request_signature test_same_origin test_server",
+        "test_owner_resource test_page_resource test_plugin_resource test_request_signature test_same_origin "
+        "test_server",
         "unit/runtime/": "test_dead_letter test_executor_usage test_path test_shared_runtime test_subscription "
         "test_topic",
         "unit/spark/": "test_job test_spare_daemon test_worker_daemon test_worker_fork",
