@@ -59,6 +59,8 @@ def pool(method):
     with ProcessPoolExecutor(1, mp_context=multiprocessing.get_context(method)) as executor:
         return executor.submit(seen_in_child, 0).result(60)
 """
+HOSTS = ["pyspark", "hearth", "orjson", "click", "pytest", "pip"]
+"""Packages that the host's environment has."""
 Done = Callable[..., Any]
 
 
@@ -92,25 +94,27 @@ def test_process_pool_sees_the_packages_of_the_plugin(done: Done, method: str) -
     assert group == done.stages[0].pid  # type: ignore[attr-defined]
 
 
-@pytest.mark.parametrize("options", [(), ("-I",), ("-E", "-s"), ("-O",)], ids=str)
-def test_executable_sees_the_packages_of_the_plugin(done: Done, options: tuple[str, ...]) -> None:
+def test_executable_sees_the_packages_of_the_plugin(done: Done) -> None:
     """With any option of Python; the script's directory, or the current one, comes first as always."""
-    own, (status, said, _) = done(
-        f"import kid\nsaid = [seen(), child(*{options!r}, '-c', 'import json, kid; print(json.dumps(kid.seen()))')]"
-    )
-    assert status == 0
-    path, *rest = json.loads(said)
-    assert [each for each in path if each] == own[0]
-    assert rest == own[1:]
+    program = "import json, kid; print(json.dumps(kid.seen()))"
+    calls = ", ".join(f"child(*{given}, '-c', {program!r})" for given in ([], ["-I"], ["-E", "-s"], ["-O"]))
+    own, *children = done(f"import kid\nsaid = [seen(), {calls}]")
+    assert len(children) == 4
+    for status, said, _ in children:
+        assert status == 0
+        path, *rest = json.loads(said)
+        assert [each for each in path if each] == own[0]
+        assert rest == own[1:]
 
 
-@pytest.mark.parametrize("package", ["pyspark", "hearth", "orjson", "click", "pytest", "pip"])
-def test_the_executable_does_not_see_the_host(done: Done, package: str) -> None:
+def test_the_executable_does_not_see_the_host(done: Done) -> None:
     """Even if the plugin has the host's variables, PYTHONPATH among them (invariant 7)."""
     for confinement in (None, AS_HOST):
-        status, _, error = done(f"said = child('-c', 'import {package}')", confinement)
-        assert status == 1
-        assert f"No module named '{package}'" in error
+        imports = done(f"said = [[each, *child('-c', f'import {{each}}')] for each in {HOSTS}]", confinement)
+        assert [package for package, *_ in imports] == HOSTS
+        for package, status, _, error in imports:
+            assert status == 1
+            assert f"No module named '{package}'" in error
 
 
 def test_pythonpath_of_the_host_does_not_reach_plugins(
