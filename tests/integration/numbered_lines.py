@@ -9,7 +9,7 @@ from pathlib import Path
 
 from tests.timeouts import eventually
 
-_EVERY_SECONDS = 0.02
+_EVERY_SECONDS = 0.05
 
 
 @dataclass
