@@ -13,11 +13,12 @@ from pathlib import Path
 from xdist.scheduler import LoadFileScheduling
 
 _OF_ONE_HOST = {
-    "tests/integration/cli/test_": "apply_command completion_command connectors_command context_command dlq_command "
-    "convert_command doctor_command explain_command export_command hosts_command loggers_command logs_command "
-    "offsets_command preview_command records_command status_command top_command",
-    "tests/integration/test_": "commit dead_letter failure jdbc lifecycle other_python pipeline real_package "
-    "reconfigured_sink registry rest_server shared_tasks spark_secret storage_source validation variable worker_configuration",
+    "tests/integration/cli/test_": "apply_command completion_command connectors_command context_command "
+    "convert_command dlq_command doctor_command explain_command export_command hosts_command loggers_command "
+    "logs_command offsets_command preview_command records_command status_command top_command",
+    "tests/integration/test_": "commit dead_letter delta failure jdbc lifecycle other_python pipeline real_package "
+    "reconfigured_sink registry rest_server shared_tasks spark_secret storage_source validation variable "
+    "worker_configuration",
 }
 TOGETHER = (
     ("tests/crash/lasting/",),
