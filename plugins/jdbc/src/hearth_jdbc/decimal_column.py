@@ -1,4 +1,4 @@
-"""Decimals of whole columns: texts of numbers to the bytes of Connect's decimals, and back."""
+"""Decimals of whole columns: texts of numbers, or Arrow's decimals, to the bytes of Connect's decimals, and back."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ _SURE_BYTES = 15
 
 
 def decimal_bytes(texts: Any, scale: int) -> Any:
-    """Return texts of numbers as the unscaled bytes of Connect's decimals."""
-    if _is_plain(texts, scale):
+    """Return texts of numbers, or decimals of this scale, as the unscaled bytes of Connect's decimals."""
+    if pa.types.is_decimal(texts.type) or _is_plain(texts, scale):
         wide = texts.cast(pa.decimal128(_ARROW_DIGITS, scale))
         return TableColumn.of(wide.type, "").convert(wide)
     schema = Decimal.schema(scale)
@@ -29,8 +29,8 @@ def decimal_bytes(texts: Any, scale: int) -> Any:
 
 
 def whole_numbers(texts: Any) -> Any:
-    """Return texts of whole numbers as INT64."""
-    if _is_plain(texts, 0):
+    """Return texts of whole numbers, or decimals, as INT64."""
+    if pa.types.is_decimal(texts.type) or _is_plain(texts, 0):
         return texts.cast(pa.decimal128(_ARROW_DIGITS, 0)).cast(pa.int64())
     return pa.array([None if text is None else int(_exact(text, 0)) for text in texts.to_pylist()], pa.int64())
 
@@ -55,6 +55,11 @@ def _exact(text: str, scale: int) -> decimal.Decimal:
 
 def decimal_texts(schema: Schema, column: Any) -> Any:
     """Return the bytes of Connect's decimals as texts of numbers."""
+    return arrow_decimals(schema, column).cast(pa.string())
+
+
+def arrow_decimals(schema: Schema, column: Any) -> Any:
+    """Return the bytes of Connect's decimals as Arrow's decimals, or as texts where one has too many digits."""
     ends = np.frombuffer(column.buffers()[1], np.int32)[column.offset : column.offset + len(column) + 1]
     lengths = np.diff(ends)
     if not len(column) or lengths.max() > _SURE_BYTES or Decimal.scale(schema) not in range(_ARROW_DIGITS):
@@ -70,4 +75,4 @@ def decimal_texts(schema: Schema, column: Any) -> Any:
     valid = column.is_valid().to_numpy(zero_copy_only=False)
     validity = pa.array(valid).buffers()[1] if column.null_count else None
     kind = pa.decimal128(_ARROW_DIGITS, Decimal.scale(schema))
-    return pa.Array.from_buffers(kind, len(column), [validity, pa.py_buffer(wide)]).cast(pa.string())
+    return pa.Array.from_buffers(kind, len(column), [validity, pa.py_buffer(wide)])

@@ -6,10 +6,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 
 from hearth_api import Date, Decimal, Schema, Time, Type
 from hearth_api.batch import arrow_type
+from hearth_jdbc.decimal_column import arrow_decimals
 from hearth_jdbc.dialect.duckdb import DuckDb
 from hearth_jdbc.dialect.interface import MICROS
 from hearth_jdbc.dialect.sink_dialect import SinkDialect, Upload, no_type
@@ -77,6 +79,9 @@ class DuckDbSink(DuckDb, SinkDialect):
         return " AND ".join(f"t.{self.quote(name)}=s.{self.quote(name)}" for name in upload.keys)
 
     def _latest(self, upload: Upload) -> str:
+        """Return the query for the last row of each key, which is all rows where no key comes twice."""
+        if _is_unique(upload):
+            return f"SELECT {','.join(map(self.quote, upload.names))} FROM {_ROWS}"  # noqa: S608 - quoted names
         names, keys = (",".join(map(self.quote, each)) for each in (upload.names, upload.keys))
         order = f"row_number() OVER (PARTITION BY {keys} ORDER BY {_NUMBER} DESC)"
         return f"SELECT {names} FROM {_ROWS} QUALIFY {order} = 1"  # noqa: S608 - quoted names
@@ -85,11 +90,18 @@ class DuckDbSink(DuckDb, SinkDialect):
     def _rows(self, connection: Any, upload: Upload) -> Iterator[None]:
         """Let statements see the rows as a table, which an error ends with the transaction."""
         arrays = [self._array(schema, array) for schema, array in zip(upload.schemas, upload.arrays)]
-        numbers = pa.array(range(len(arrays[0])), pa.int64())
+        numbers = pa.array(np.arange(len(arrays[0])))
         connection.register(_ROWS, pa.Table.from_arrays([*arrays, numbers], names=[*upload.names, _NUMBER]))
         yield
         connection.unregister(_ROWS)
 
     def _array(self, schema: Schema, array: Any) -> Any:
-        """Return physical values as Arrow's type of their meaning; DuckDB reads decimals from texts."""
+        """Return physical values as Arrow's type of their meaning."""
+        if schema.name == Decimal.LOGICAL_NAME:
+            return arrow_decimals(schema, array)
         return local_moments(array, self.zone) if schema.name == MICROS.name else logical_column(schema, array)
+
+
+def _is_unique(upload: Upload) -> bool:
+    keys = pa.table([upload.arrays[upload.names.index(name)] for name in upload.keys], names=list(upload.keys))
+    return bool(keys.group_by(list(upload.keys)).aggregate([]).num_rows == keys.num_rows)

@@ -141,7 +141,7 @@ def _timestamps(column: Column, array: Any, zone: str) -> Any:
 _ARRAYS: dict[SqlType, Callable[[Column, Any, str], Any]] = {
     **dict.fromkeys((SqlType.TINYINT, SqlType.SMALLINT, SqlType.INTEGER, SqlType.BIGINT), _cast(pa.int64)),
     **dict.fromkeys((SqlType.REAL, SqlType.DOUBLE), _cast(pa.float64)),
-    **dict.fromkeys((SqlType.DECIMAL, SqlType.VARCHAR), _cast(pa.string)),
+    SqlType.VARCHAR: _cast(pa.string),
     SqlType.VARBINARY: _cast(pa.binary), SqlType.DATE: _cast(pa.int32), SqlType.TIME: _times,
     SqlType.TIMESTAMP: _timestamps,
 }  # fmt: skip

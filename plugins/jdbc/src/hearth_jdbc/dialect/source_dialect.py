@@ -26,9 +26,9 @@ class Rows(ABC):
     def fetch(self, count: int) -> list[Any] | None:
         """Return up to `count` rows as one Arrow array per column, None at the end.
 
-        Arrays of whole numbers are int64, of fractions float64, of NUMERIC and DECIMAL string, of dates int32 days,
-        of times int64 microseconds, of timestamps int64 microseconds since 1970 in UTC. Those of ARRAY, MAP and STRUCT
-        contain such arrays.
+        Arrays of whole numbers are int64, of fractions float64, of NUMERIC and DECIMAL string or decimal128, of dates
+        int32 days, of times int64 microseconds, of timestamps int64 microseconds since 1970 in UTC. Those of ARRAY,
+        MAP and STRUCT contain such arrays.
         """
 
     @abstractmethod

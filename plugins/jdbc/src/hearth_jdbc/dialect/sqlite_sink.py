@@ -81,8 +81,10 @@ def _bound(schema: Schema, array: Any) -> Iterable[Any]:
         texts: list[Any] = decimal_texts(schema, array).to_pylist()
         return texts
     if schema.name == Date.LOGICAL_NAME:
-        return [None if days is None else days * _DAY_MILLIS for days in array.to_pylist()]
-    if schema.name == MICROS.name:
-        return [None if micros is None else micros // 1000 for micros in array.to_pylist()]
+        array = pa.compute.multiply(array.cast(pa.int64()), _DAY_MILLIS)
+    elif schema.name == MICROS.name:
+        from hearth_jdbc.column_field import floor_divided
+
+        array = floor_divided(array, 1000)
     values: list[Any] = array.to_pylist()
     return values
