@@ -52,6 +52,9 @@ class TableReader(ABC):
         self._rows: Rows | None = None
         self._held: list[Any] | None = None
         self._left_out: set[str] = set()
+        self._described: Sequence[Column] = []
+        self._fields: list[ColumnField | None] = []
+        self._value_schema = SchemaBuilder.struct().build()
 
     @property
     def is_reading(self) -> bool:
@@ -111,10 +114,11 @@ class TableReader(ABC):
         self.due = time.monotonic() + self._interval
 
     def _batch(self, columns: Sequence[Column], arrays: Sequence[Any], following: Sequence[Any] | None) -> Batch:
-        pairs = [(self._field(column), array) for column, array in zip(columns, arrays)]
-        kept = [(field, array) for field, array in pairs if field is not None]
-        schema = self._schema([field for field, _ in kept])
-        parts = [field.convert(array) for field, array in kept]
+        if columns != self._described:
+            self._described, self._fields = columns, list(map(self._field, columns))
+            self._value_schema = self._schema([field for field in self._fields if field is not None])
+        schema = self._value_schema
+        parts = [field.convert(array) for field, array in zip(self._fields, arrays) if field is not None]
         count = len(arrays[0])
         value = (
             pa.StructArray.from_arrays(parts, fields=list(arrow_type(schema)))

@@ -48,6 +48,8 @@ def wrong(database: Database, **settings: str) -> dict[str, list[str]]:
         ({"mode": "bulk", "numeric.mapping": "exact"}, "numeric.mapping"),
         ({"mode": "bulk", "incrementing.column.mapping": "a"}, "incrementing.column.mapping"),
         ({"mode": "bulk", "timestamp.columns.mapping": "a:b"}, "timestamp.columns.mapping"),
+        ({**IDS, "bulk.split": "true"}, "bulk.split"),
+        ({"mode": "bulk", "table.notifications": "trigger"}, "table.notifications"),
         ({"mode": "bulk", "transaction.isolation.mode": "SQL_SERVER_SNAPSHOT"}, "transaction.isolation.mode"),
     ],
 )
