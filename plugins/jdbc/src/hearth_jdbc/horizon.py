@@ -47,6 +47,11 @@ class Horizon:
         """Return whether a bound was taken that waits for transactions."""
         return self._bound is not None
 
+    @property
+    def seconds(self) -> float:
+        """Return for how long the bound has waited, 0 without one; from any thread."""
+        return time.monotonic() - self._since if self.is_waiting else 0.0
+
     def advance(self, connection: Any, last: int | None) -> Bound | None:
         """Return the next bound, None while a transaction is open that was open when the bound was taken.
 

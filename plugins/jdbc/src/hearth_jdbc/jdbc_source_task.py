@@ -65,6 +65,7 @@ class JdbcSourceTask(BatchSourceTask):
                 self._readers.append(self._reader(connection, table, part, stored.get(table)))
         except self._dialect.Error as error:
             raise ConnectError(f"cannot read {self._dialect.url}: {error}") from error
+        self.context.metrics().gauge("rows-held-back-seconds", self._held_back, "How long rows wait for transactions.")
 
     def poll(self) -> list[SourceRecord] | None:
         """Return the next rows as records."""
@@ -140,6 +141,10 @@ class JdbcSourceTask(BatchSourceTask):
                 raise RetriableError(what) from error
             self._failures = 0
             return batch
+
+    def _held_back(self) -> float:
+        """Return the longest wait of a table's rows for open transactions, in seconds."""
+        return max((each.held_back for each in self._readers if isinstance(each, NewRowReader)), default=0.0)
 
     def _forget(self) -> None:
         for reader in self._readers:

@@ -176,6 +176,11 @@ class NewRowReader(TableReader):
         self._is_changed = False
 
     @property
+    def held_back(self) -> float:
+        """Return for how many seconds rows have waited for open transactions; from any thread."""
+        return self._horizon.seconds
+
+    @property
     def may_ask(self) -> bool:
         """Return whether `question` tells something: nothing is open, and the answer is not known yet."""
         query = self.query

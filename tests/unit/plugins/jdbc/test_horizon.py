@@ -163,13 +163,22 @@ def test_a_prepared_transaction_is_waited_for(ledger: PostgreSqlDatabase, writer
 def test_a_long_transaction_is_named(
     ledger: PostgreSqlDatabase, writers: list[Any], monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """With its process, since when, and what waits."""
+    """With its process, since when, and what waits; a metric has the time."""
     monkeypatch.setattr(horizon, "LONG", 0.0)
     insert(writers[0])
     insert(writers[1])
     writers[1].execute("COMMIT")
     with ledger.source(**MODES[INCREMENTING]) as run:
+        (metric,) = run.tasks[0].context.metrics().values()
+        assert (metric.name, metric.value) == ("rows-held-back-seconds", 0.0)
         assert polled(run) == []
+        (metric,) = run.tasks[0].context.metrics().values()
+        assert isinstance(metric.value, float)
+        assert 0 < metric.value < 60
+        writers[0].execute("COMMIT")
+        run.take(2)
+        (metric,) = run.tasks[0].context.metrics().values()
+        assert metric.value == 0.0
     messages = [record.getMessage() for record in caplog.records if record.name == horizon.__name__]
     process = writers[0].info.backend_pid
     assert "rows of public.ledger wait for 1 open transactions" in messages[0]
