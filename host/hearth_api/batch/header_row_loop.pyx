@@ -16,7 +16,8 @@ cdef extern from "Python.h":
 
 cdef enum:
     MOST_KNOWN = 32  # texts that are found by comparing memory; a dictionary finds any others
-    MOST_EXPECTED = 16  # headers of a row that are expected to be as in the row before
+    MOST_EXPECTED = 16  # headers of a row whose names and schemas are expected to be as in the row before
+    SHARED = 64  # headers that may be shared by records, a power of two
     MOST_DIGITS = 18  # an integer with at most this many digits fits 64 bits
     MOST_EXACT_DIGITS = 15  # of an integer that is a double, and so is the power of ten with as many zeros
     MOST_CHARACTERS = 40  # of a number
@@ -47,6 +48,14 @@ cdef class Texts:
         if length != self.length(other) or self.is_null(one) != self.is_null(other):
             return False
         return not memcmp(self.data + self.start[one], self.data + self.start[other], length)
+
+    cdef inline size_t hashed(self, Py_ssize_t at) noexcept:
+        """Return a number that differs for most texts that differ."""
+        cdef Py_ssize_t place = self.start[at], end = self.start[at + 1]
+        cdef size_t found = self.is_null(at)
+        for place in range(max(place, end - 16), end):
+            found = 31 * found + <uint8_t>self.data[place]
+        return found ^ (found >> 7)
 
     cdef inline object text(self, Py_ssize_t at):
         return PyUnicode_DecodeUTF8(self.data + self.start[at], self.length(at), NULL)
@@ -113,9 +122,9 @@ def build_rows(
     cdef const uint8_t *valid = <const uint8_t *>validity
     cdef Known keys = Known(names, None), kinds = Known(schemas, kind_of)
     cdef Py_ssize_t[MOST_EXPECTED] key_at, kind_at  # numbers in the row before, by the header's place
-    cdef Py_ssize_t[MOST_KNOWN] last_kind, last_at  # of the last header of a name: a number, and the value's place
-    cdef list last = [None] * MOST_KNOWN
-    cdef Py_ssize_t row, place, at, key, number
+    cdef Py_ssize_t[SHARED] shared_key, shared_kind, shared_at  # numbers of a header, and its place
+    cdef list shared = [None] * SHARED
+    cdef Py_ssize_t row, place, at, key, number, slot
     cdef Headers own
     cdef Header header
     cdef Kind kind
@@ -136,8 +145,12 @@ def build_rows(
             number = kinds.number(at, kind_at[place] if place < MOST_EXPECTED else 0)
             if place < MOST_EXPECTED:
                 key_at[place], kind_at[place] = key, number
-            header = <Header>last[key] if key < MOST_KNOWN else None
-            if header is None or last_kind[key] != number or not values.are_same(at, last_at[key]):
+            slot = (values.hashed(at) + 7 * key) % SHARED
+            header = <Header>shared[slot]
+            if (
+                header is None or shared_key[slot] != key or shared_kind[slot] != number
+                or not values.are_same(at, shared_at[slot])
+            ):
                 kind = <Kind>kinds.made[number]
                 header = Header.__new__(Header)
                 header.key = keys.made[key]
@@ -147,9 +160,9 @@ def build_rows(
                 elif not is_read(kind.letter, values, at, header):
                     kind.headers.append(header)
                     kind.texts.append(values.text(at))
-                    key = MOST_KNOWN  # such a value may change
-                if key < MOST_KNOWN:
-                    last[key], last_kind[key], last_at[key] = header, number, at
+                    slot = -1  # such a value may change
+                if slot >= 0:
+                    shared[slot], shared_key[slot], shared_kind[slot], shared_at[slot] = header, key, number, at
             Py_INCREF(header)
             PyTuple_SET_ITEM(items, place, header)
         own = Headers.__new__(Headers)

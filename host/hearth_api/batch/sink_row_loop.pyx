@@ -23,6 +23,8 @@ cdef class RowColumn:
     cdef const uint8_t *valid
     cdef Py_ssize_t first
     cdef list values
+    cdef int64_t last
+    cdef object last_value  # of the last 64-bit integer: successive timestamps are often equal
 
     def __cinit__(
         self, str letter, size_t data=0, size_t offsets=0, size_t validity=0, Py_ssize_t first=0, list values=None
@@ -40,7 +42,10 @@ cdef class RowColumn:
         if self.valid is not NULL and not self.valid[place >> 3] >> (place & 7) & 1:
             return None
         if letter == c"q":
-            return PyLong_FromLongLong((<const int64_t *>self.data)[place])
+            if self.last_value is None or self.last != (<const int64_t *>self.data)[place]:
+                self.last = (<const int64_t *>self.data)[place]
+                self.last_value = PyLong_FromLongLong(self.last)
+            return self.last_value
         if letter == c"u":
             return PyUnicode_DecodeUTF8(
                 self.data + self.start[place], self.start[place + 1] - self.start[place], NULL
