@@ -46,6 +46,7 @@ cdef const uint8_t *copy_string(const uint8_t *at, const uint8_t *end, bint is_u
     cdef uint8_t byte
     to[0] = 0x22
     to += 1
+    at = past_plain(at, end, is_utf8)
     while at < end:
         byte = at[0]
         at += 1

@@ -78,6 +78,18 @@ def test_invalid_json_is_skipped(texts: list[bytes]) -> None:
             assert found == plain_to_json(json_ordered(json.loads(text.decode(), object_pairs_hook=of_pairs)))
 
 
+@is_compiled
+@pytest.mark.parametrize("length", [1, 7, 8, 9, 17])
+def test_each_byte_of_a_string_counts(length: int) -> None:
+    """Wherever it is: strings are read eight bytes at a time."""
+    kept = bytes(range(0x20, 0x80)).replace(b'"', b"").replace(b"\\", b"")
+    for place in range(length):
+        own = [b'"' + b"a" * place + bytes([byte]) + b"a" * (length - place - 1) + b'"' for byte in range(256)]
+        wanted = [text.decode() if text[place + 1] in kept else None for text in own]
+        wanted[0x22], wanted[0x5C] = None, None
+        assert written(own) == wanted
+
+
 def of_pairs(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     """Return an object without repeated names."""
     assert len(dict(pairs)) == len(pairs)
