@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from datetime import timedelta
 from typing import Any
-from urllib.parse import quote, urlsplit, urlunsplit
 
 from hearth_api import (
     ConfigError,
@@ -23,6 +21,7 @@ from hearth_api import (
     key,
 )
 from hearth_storage.place.place import PART_SIZE, Place
+from hearth_storage.sink.client_option import client_options, retries, storage_check
 from hearth_storage.sink.sink_setting import STORAGE, WITHOUT_EFFECT, StorageSinkConfig
 
 S3 = "S3"
@@ -128,7 +127,7 @@ class S3PlaceConfig(Settings):
         options: dict[str, Any] = {
             "region": self.region.strip().lower(),
             "virtual_hosted_style_request": not self.path_style or self.wan_mode,
-            "retry_config": _retries(self.part_retries, self.part_backoff_ms),
+            "retry_config": retries(self.part_retries, self.part_backoff_ms),
             "client_options": self._client_options(),
             **self._endpoint(),
             **self._credentials(),
@@ -159,14 +158,8 @@ class S3PlaceConfig(Settings):
         return {**own, **self.with_prefix("s3.credentials.provider.")}
 
     def _client_options(self) -> dict[str, Any]:
-        proxy = self.proxy_url
-        if proxy and self.proxy_user:
-            parts = urlsplit(proxy)
-            password = self.proxy_password.value if self.proxy_password else ""
-            user = f"{quote(self.proxy_user, '')}:{quote(password, '')}@"
-            proxy = urlunsplit(parts._replace(netloc=user + parts.netloc.rpartition("@")[2]))
-        options: dict[str, Any] = {"allow_http": True, "default_headers": self._headers(), "timeout": "60s"}
-        return {**options, "proxy_url": proxy} if proxy else options
+        options = client_options(self.proxy_url, self.proxy_user, self.proxy_password)
+        return {**options, "default_headers": self._headers()}
 
     def _headers(self) -> dict[str, str]:
         return {}
@@ -183,7 +176,7 @@ class S3SinkConfig(S3PlaceConfig, StorageSinkConfig):
 
     storage_class: str = key(
         "storage.class", importance=Importance.HIGH, group=STORAGE, order_in_group=1, display_name="Storage Class",
-        check=Lambda(lambda name, value: _check_storage(name, value), "Confluent's S3Storage"),
+        check=storage_check("io.confluent.connect.s3.storage.S3Storage"),
         doc="io.confluent.connect.s3.storage.S3Storage, which is the only one.",
     )  # fmt: skip
     compression_type: str = key(
@@ -259,13 +252,3 @@ class S3SinkConfig(S3PlaceConfig, StorageSinkConfig):
         if not self.tagging:
             return {}
         return {"tags": dict(each.split(":", 1) for each in self.tags if ":" in each)}
-
-
-def _check_storage(name: str, value: Any) -> None:
-    if str(value).rpartition(".")[2] != "S3Storage":
-        raise ConfigError(name, value, "is not known; did you mean io.confluent.connect.s3.storage.S3Storage?")
-
-
-def _retries(most: int, backoff_ms: int) -> dict[str, Any]:
-    backoff = {"init_backoff": timedelta(milliseconds=backoff_ms), "max_backoff": timedelta(seconds=15), "base": 2}
-    return {"max_retries": most, "backoff": backoff, "retry_timeout": timedelta(minutes=3)}
