@@ -1,7 +1,7 @@
 """Servers of object stores for tests, each a process of its own on the local machine.
 
-S3 is served by moto, Azure's storage by azurite, which npm installs on first use. No emulator of Google's storage speaks
-its XML API, which is that of S3 but for names of headers: here moto serves it, behind a translation of those.
+moto serves S3, azurite Azure's storage; npm installs azurite on first use. No emulator of Google's storage speaks its
+XML API, which is that of S3 but for names of headers: moto serves it as well, behind a translation of those.
 """
 
 from __future__ import annotations

@@ -38,6 +38,7 @@ from tests.bench import (
     recovery,
     registry_form,
     startup,
+    storage,
     storage_source,
     throughput,
     transformation,
@@ -82,12 +83,13 @@ CASES: dict[str, Callable[[Bench], Result]] = {
     "dirty:latency": bad_record.measure,
     **_JAR,
     "database": database.measure,
+    "storage": storage.measure,
     "storage-source": storage_source.measure,
 }
 
 _OTHERS = (
     "s", "t", "stores", "once", "leader", *"wxyz", "through", *dirty.CASES, "dirty:own", "dirty:read", "dirty:latency",
-    *_JAR, "database", "storage-source",
+    *_JAR, "database", "storage", "storage-source",
 )  # fmt: skip
 USUAL = [case for case in CASES if case not in _OTHERS]
 """The cases that run where none is named: all but those that have more pipelines than all others, wait longer, have no
@@ -115,7 +117,7 @@ def _properties(_context: click.Context, _option: click.Parameter, texts: Sequen
 @click.option("--pairs", default=3, show_default=True, help="Runs of each side; the ratio is the median of the pairs.")
 @click.option("--records", default=3_000_000, show_default=True, help="Lines moved in a run of cases a to d.")
 @click.option(
-    "--rows", default=2_000_000, show_default=True, help="Rows of cases w, x, z, through, database and storage-source."
+    "--rows", default=2_000_000, show_default=True, help="Rows of cases w, x, z, through, database and storage*."
 )
 @click.option("--only", type=click.Choice(SIDES), help="Run one side only; there are no ratios then.")
 @click.option(
@@ -159,7 +161,8 @@ def main(
     of a stream; (z) a DataFrame written to a file, compared with Spark's own writer; (through) w through Kafka.
     (dirty) real-world data: optional members, failures, alternating topics, headers, the worst row first; dirty:bad-1
     is one row of it, dirty:bad a group: shapes, schemas, formats, bad, dead, cast, source, filter,
-    topics, headers, sizes. (database) the JDBC connectors and the bulk ways of four databases. (storage-source) files
+    topics, headers, sizes. (database) the JDBC connectors and the bulk ways of four databases. (storage)
+    sinks of files beside Arrow's writer. (storage-source) files
     of Parquet read by their source, beside Arrow's reader. Java's own plugins from their jars: (jar-source) and
     (jar-sink) files, (jar-mirror) a topic, (jar-tables) twenty tables in turn,
     (jar-changes) Debezium's changes of MariaDB, (jar-start) lists, validation and start, (jar-tasks) the memory of

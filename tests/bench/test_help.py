@@ -19,3 +19,4 @@ def test_help_names_every_case() -> None:
     assert done.returncode == 0, done.stderr
     assert "dirty" in done.stdout
     assert "database" in done.stdout
+    assert "(storage)" in done.stdout

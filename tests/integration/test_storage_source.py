@@ -43,7 +43,8 @@ def bucket(server: StoreServer) -> dict[str, str]:
     return {
         "s3.bucket.name": "data", "store.url": server.url, "s3.region": "us-east-1",
         "aws.access.key.id": "key", "aws.secret.access.key": "secret",
-        "format.class": "io.confluent.connect.s3.format.parquet.ParquetFormat", "store.kafka.keys": "true", **KEYS, **JSON,
+        "format.class": "io.confluent.connect.s3.format.parquet.ParquetFormat", "store.kafka.keys": "true",
+        **KEYS, **JSON,
     }  # fmt: skip
 
 

@@ -39,9 +39,17 @@ from hearth_jdbc.sink_setting import JdbcSinkConfig
 from hearth_jdbc.source_setting import JdbcSourceConfig
 from hearth_stage.level import LEVELS
 from hearth_stage.preload import PRELOADS, agreed
-from hearth_storage.source.local import FilesSourceConfig
-from hearth_storage.source.s3 import S3SourceConfig
+from hearth_storage.sink.azure_setting import AzureBlobSinkConfig, DataLakeSinkConfig
+from hearth_storage.sink.google_setting import GcsSinkConfig
+from hearth_storage.sink.local_setting import FilesSinkConfig
+from hearth_storage.sink.s3_setting import S3SinkConfig
 from hearth_storage.source.source_setting import WITHOUT_EFFECT as SOURCE_WITHOUT_EFFECT
+from hearth_storage.source.store_setting import (
+    AzureBlobSourceConfig,
+    FilesSourceConfig,
+    GcsSourceConfig,
+    S3SourceConfig,
+)
 from tests.bench.__main__ import main as bench
 from tests.page import (
     BLOCKS,
@@ -125,12 +133,17 @@ SETTINGS = (
     DataSourceSettings,
 )
 
+BUNDLES = (
+    JdbcSourceConfig, JdbcSinkConfig, S3SinkConfig, GcsSinkConfig, AzureBlobSinkConfig, DataLakeSinkConfig,
+    FilesSinkConfig, S3SourceConfig, GcsSourceConfig, AzureBlobSourceConfig, FilesSourceConfig, DeltaSinkConfig,
+)  # fmt: skip
+"""Settings of connectors that are no part of the host."""
+
 
 def known_keys() -> set[str]:
     """Return the keys of workers, connectors, clients and data sources."""
     known = {name for settings in SETTINGS for name in settings.definition().names}
-    plugins = (JdbcSourceConfig, JdbcSinkConfig, S3SourceConfig, FilesSourceConfig, DeltaSinkConfig)
-    known |= {name for settings in plugins for name in settings.definition().names} | {*SOURCE_WITHOUT_EFFECT}
+    known |= {name for settings in BUNDLES for name in settings.definition().names} | {*SOURCE_WITHOUT_EFFECT}
     known |= {f"{place}.https.{name}" for place in (KEY, ADMIN_KEY) for name in ServerTlsConfig.definition().names}
     return known | {key for rules in RULES.values() for key in rules} | {"plugin.path", "listeners", CHOICE} | SPARKS
 

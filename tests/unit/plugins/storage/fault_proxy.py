@@ -24,7 +24,7 @@ class FaultProxy(ThreadingHTTPServer):
         super().__init__(("127.0.0.1", 0), _Handler)
         self.upstream = urlsplit(url).netloc
         self.rate = 0.0
-        self.kinds = FAULTS
+        self.kinds: tuple[str, ...] = FAULTS
         self.faults: Counter[str] = Counter()
         self._random = random.Random(seed)
 
@@ -65,7 +65,14 @@ class _Handler(BaseHTTPRequestHandler):
     def do_GET(self) -> None:
         self._pass()
 
-    do_PUT = do_POST = do_HEAD = do_DELETE = do_GET
+    def do_PUT(self) -> None:
+        self._pass()
+
+    def do_POST(self) -> None:
+        self._pass()
+
+    def do_HEAD(self) -> None:
+        self._pass()
 
     def log_message(self, *_: object) -> None:
         return

@@ -23,11 +23,11 @@ from hearth_api.testing import SinkRun
 from hearth_storage.sink.s3 import S3SinkConnector
 from tests.object_store import StoreServer, make_bucket
 from tests.page import ROOT
+from tests.timeouts import eventually
 from tests.unit.plugins.storage import ledger_process
 from tests.unit.plugins.storage.fault_proxy import failing
 from tests.unit.plugins.storage.test_place import s3_store
 from tests.unit.plugins.storage.world import TOPIC, committed, order, s3_settings
-from tests.timeouts import eventually
 
 PLACE = TopicPartition(TOPIC, 0)
 FIELD = {"partitioner_class": "FieldPartitioner", "partition_field_name": "country"}

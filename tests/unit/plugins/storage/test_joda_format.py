@@ -12,7 +12,8 @@ import pytest
 from hearth_api import ConfigError
 from hearth_storage.sink.joda_format import JodaFormat, pattern_warnings, zone_of
 
-LINES = [json.loads(line) for line in lzma.open(Path(__file__).with_name("path_format.jsonl.xz"), "rt")]
+with lzma.open(Path(__file__).with_name("path_format.jsonl.xz"), "rt") as _file:
+    LINES = [json.loads(line) for line in _file]
 TIMES: list[int] = LINES[-1]["times"]
 
 
@@ -33,7 +34,7 @@ def test_a_pattern_gives_the_texts_of_joda_time(pattern: str) -> None:
 @pytest.mark.parametrize("pattern", ["yyyy-bb", "'year=yyyy", "n"])
 def test_an_unknown_letter_and_a_quote_without_end_are_refused(pattern: str) -> None:
     """Joda-Time refuses them, too."""
-    with pytest.raises(ConfigError, match="Illegal pattern component|has no end"):
+    with pytest.raises(ConfigError, match=r"Illegal pattern component|has no end"):
         JodaFormat(pattern, zone_of("UTC"))
 
 

@@ -24,7 +24,8 @@ from hearth_storage.sink.time_partitioner import (
 )
 from tests.unit.plugins.storage.world import ORDER, order, record
 
-LINES = [json.loads(line) for line in lzma.open(Path(__file__).with_name("path_format.jsonl.xz"), "rt")]
+with lzma.open(Path(__file__).with_name("path_format.jsonl.xz"), "rt") as _file:
+    LINES = [json.loads(line) for line in _file]
 INNER = SchemaBuilder.struct().optional().field("city", api.OPTIONAL_STRING_SCHEMA).field("vip", api.BOOLEAN_SCHEMA)
 CUSTOMER = (
     SchemaBuilder.struct()
@@ -151,7 +152,7 @@ def test_a_map_has_the_time() -> None:
     made = DailyPartitioner(settings(**keys))
     rows = [record(0, None, {"a": {"at": 1_764_333_333_999}}), record(1, None, {"a": {"at": "2025-11-28T00:00:00Z"}})]
     assert encoded(made, rows) == ["year=2025/month=11/day=28"] * 2
-    with pytest.raises(DataError, match="Error extracting timestamp from record field: a.at"):
+    with pytest.raises(DataError, match=r"Error extracting timestamp from record field: a\.at"):
         encoded(made, [record(0, None, {"a": 1})])
 
 

@@ -28,7 +28,7 @@ def s3_store(server: StoreServer, bucket: str = "data", secret: str = "secret") 
     )  # fmt: skip
 
 
-@pytest.fixture(params=["local", "s3", "google", "azure"])
+@pytest.fixture(params=["local", *(pytest.param(each, marks=pytest.mark.slow) for each in ("s3", "google", "azure"))])
 def place(request: pytest.FixtureRequest, tmp_path: Path) -> Place:
     """Provide a place of each kind."""
     if request.param == "local":

@@ -62,7 +62,7 @@ class JavaWriter:
             current = self.schemas.setdefault(path, found.value_schema)
             late = time - self.base >= self.interval or (self.on_change and path != self.last_path)
             changed = current is not found.value_schema and (
-                self.compatibility == "NONE" or (found.value_schema.version or 0) > (current.version or 0)
+                self.compatibility == "NONE" or _version(found.value_schema) > _version(current)
             )
             if not (self.count and ((self.interval > 0 and late) or changed)):
                 break
@@ -75,6 +75,11 @@ class JavaWriter:
         self.last_path, self.last = path, found.kafka_offset
         if self.count >= self.flush_size:
             self._commit(self.last)
+
+
+def _version(schema: Any) -> int:
+    version: int = schema.version
+    return version
 
 
 @settings(max_examples=60, deadline=None)
@@ -107,7 +112,7 @@ def test_files_are_those_of_java(
     for each in records:
         java.write(each)
     complete = {name: found for name, found in java.files.items() if all(each < java.end for each in found)}
-    more = {
+    more: dict[str, Any] = {
         "flush_size": str(flush_size), "rotate_interval_ms": str(interval), "timezone": "UTC", "locale": "en",
         "partitioner_class": "TimeBasedPartitioner", "partition_duration_ms": "10000", "path_format": "ss",
         "timestamp_extractor": "Record", "rotate_file_on_partition_change": str(on_change).lower(),

@@ -29,8 +29,8 @@ from tests.unit.plugins.storage.world import (
 )
 
 V1 = SchemaBuilder.struct().name("O").version(1).field("id", api.INT32_SCHEMA).build()
-V2 = SchemaBuilder.struct().name("O").version(2).field("id", api.INT64_SCHEMA)
-V2 = V2.field("note", api.OPTIONAL_STRING_SCHEMA).build()
+_V2 = SchemaBuilder.struct().name("O").version(2).field("id", api.INT64_SCHEMA)
+V2 = _V2.field("note", api.OPTIONAL_STRING_SCHEMA).build()
 _numbers = itertools.count()
 
 
@@ -54,7 +54,7 @@ def test_s3_has_the_names_of_java(s3: StoreServer, bucket: str, columns: bool) -
     import obstore
 
     places = [TopicPartition(TOPIC, 0), TopicPartition(TOPIC, 12)]
-    config = s3_settings(s3.url, bucket, **{"s3_object_tagging": "true"})
+    config = s3_settings(s3.url, bucket, s3_object_tagging="true")
     with SinkRun(S3SinkConnector, config, places, in_columns=columns) as run:
         run.put([order(at) for at in range(7)] + [order(at, partition=12) for at in range(100, 104)])
         assert committed(run, 6)
@@ -73,7 +73,12 @@ def test_s3_has_the_names_of_java(s3: StoreServer, bucket: str, columns: bool) -
 
 def test_names_follow_their_keys(tmp_path: Path) -> None:
     """Delimiters, the directory of topics, the width of offsets."""
-    more = {"topics_dir": "", "file_delim": "-", "filename_offset_zero_pad_width": "0", "flush_size": "1"}
+    more: dict[str, Any] = {
+        "topics_dir": "",
+        "file_delim": "-",
+        "filename_offset_zero_pad_width": "0",
+        "flush_size": "1",
+    }
     with local_run(tmp_path, **more) as run:
         run.put([order(5)])
         assert committed(run, 6)
@@ -82,7 +87,7 @@ def test_names_follow_their_keys(tmp_path: Path) -> None:
 
 def test_keys_and_headers_are_beside(tmp_path: Path) -> None:
     """In files of as many rows."""
-    more = {"store_kafka_keys": "true", "store_kafka_headers": "true", "keys_format_class": JSON}
+    more: dict[str, Any] = {"store_kafka_keys": "true", "store_kafka_headers": "true", "keys_format_class": JSON}
     headers = api.Headers().add("a", api.INT32_SCHEMA, 1).add("b", api.STRING_SCHEMA, "x")
     rows = [
         record(at, ORDER, Struct.of(ORDER, {"id": at, "country": None}), key=f"k{at}", key_schema=api.STRING_SCHEMA,
@@ -102,7 +107,7 @@ def test_keys_and_headers_are_beside(tmp_path: Path) -> None:
 @pytest.mark.parametrize("columns", [True, False])
 def test_a_record_without_key_is_reported(tmp_path: Path, columns: bool) -> None:
     """If keys are stored; its neighbours are written."""
-    more = {"store_kafka_keys": "true", "keys_format_class": JSON, "flush_size": "2"}
+    more: dict[str, Any] = {"store_kafka_keys": "true", "keys_format_class": JSON, "flush_size": "2"}
     rows = [order(0), *(record(at, None, {"id": at}, key=f"k{at}", key_schema=api.STRING_SCHEMA) for at in (1, 2))]
     with local_run(tmp_path, columns, **more) as run:
         run.put(rows)
@@ -129,8 +134,8 @@ def test_tombstones_are_ignored_and_reported(tmp_path: Path, columns: bool) -> N
 
 def test_tombstones_are_written_beside(tmp_path: Path) -> None:
     """Their keys alone, in a directory of their own; they do not end the files of values."""
-    more = {"behavior_on_null_values": "write", "store_kafka_keys": "true", "keys_format_class": JSON}
-    key = {"key_schema": api.STRING_SCHEMA}
+    more: dict[str, Any] = {"behavior_on_null_values": "write", "store_kafka_keys": "true", "keys_format_class": JSON}
+    key: dict[str, Any] = {"key_schema": api.STRING_SCHEMA}
     rows = [
         record(at, None if at % 2 else ORDER, None if at % 2 else Struct.of(ORDER, {"id": at}), key=f"k{at}", **key)
         for at in range(4)
@@ -176,7 +181,10 @@ def test_a_schema_without_version_cannot_be_compared(tmp_path: Path) -> None:
 
 def test_fields_are_directories(tmp_path: Path) -> None:
     """All files of a Kafka partition end together, as Java's."""
-    more = {"partitioner_class": "io.confluent.connect.storage.partitioner.FieldPartitioner", "flush_size": "4"}
+    more: dict[str, Any] = {
+        "partitioner_class": "io.confluent.connect.storage.partitioner.FieldPartitioner",
+        "flush_size": "4",
+    }
     with local_run(tmp_path, **more, partition_field_name="country") as run:
         run.put([order(0, "de"), order(1, "fr"), order(2, "de"), order(3, None), order(4, "it")])
         assert committed(run, 4)
@@ -189,7 +197,11 @@ def test_fields_are_directories(tmp_path: Path) -> None:
 
 def test_most_open_files_end_them(tmp_path: Path) -> None:
     """Before a record that would open one more."""
-    more = {"partitioner_class": "FieldPartitioner", "partition_field_name": "country", "flush_size": "100"}
+    more: dict[str, Any] = {
+        "partitioner_class": "FieldPartitioner",
+        "partition_field_name": "country",
+        "flush_size": "100",
+    }
     with local_run(tmp_path, **more, partitioner_max_open_files="2") as run:
         run.put([order(0, "de"), order(1, "fr"), order(2, "de"), order(3, "it"), order(4, "it")])
         assert committed(run, 3)

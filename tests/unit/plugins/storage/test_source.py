@@ -26,12 +26,19 @@ from hearth_api import (
 )
 from hearth_api.testing import MemorySourceTaskContext, SinkRun, SourceRun
 from hearth_storage.place.local_place import LocalPlace
+from hearth_storage.sink.azure import AzureBlobStorageSinkConnector
+from hearth_storage.sink.google import GcsSinkConnector
 from hearth_storage.sink.local import FilesSinkConnector
 from hearth_storage.sink.s3 import S3SinkConnector
-from hearth_storage.source.local import FilesSourceConnector
-from hearth_storage.source.s3 import S3SourceConnector
 from hearth_storage.source.source_task import FilesSourceTask
+from hearth_storage.source.store_source import (
+    AzureBlobStorageSourceConnector,
+    FilesSourceConnector,
+    GcsSourceConnector,
+    S3SourceConnector,
+)
 from tests.object_store import StoreServer, make_bucket
+from tests.unit.plugins.storage.test_store import azure_settings, google_settings
 from tests.unit.plugins.storage.world import ORDER, TOPIC, committed, local_settings, order, record, s3_settings
 
 FORMATS = ("Avro", "Parquet", "Json")
@@ -133,6 +140,30 @@ def test_a_bucket_comes_back(s3: StoreServer) -> None:
     assert found[0].source_partition["place"] == "s3://back"  # type: ignore[index]
 
 
+def test_googles_storage_comes_back(google: StoreServer, tmp_path: Path) -> None:
+    """The configuration of the sink becomes that of the source, from gzipped lines of JSON."""
+    settings = {**google_settings(google, tmp_path), "topics.dir": "google-back"}
+    check_back(GcsSinkConnector, GcsSourceConnector, settings, "gcs.poll.interval.ms")
+
+
+def test_azures_storage_comes_back(azure: StoreServer) -> None:
+    """The configuration of the sink becomes that of the source, from Avro."""
+    settings = {**azure_settings(azure), "topics.dir": "azure-back"}
+    check_back(AzureBlobStorageSinkConnector, AzureBlobStorageSourceConnector, settings, "azblob.poll.interval.ms")
+
+
+def check_back(sink: Any, kind: Any, settings: dict[str, str], interval: str) -> None:
+    """Check that records that a sink wrote come back from the source with its settings."""
+    with SinkRun(sink, settings, [TopicPartition(TOPIC, 0)], in_columns=True) as run:
+        run.put([order(n) for n in range(6)])
+        assert committed(run, 6)
+    config = {**settings, interval: "20"}
+    faults = {each.name: each.error_messages for each in kind().validate(config).values if each.error_messages}
+    assert faults == {}
+    with SourceRun(kind, config, in_columns=True) as back:
+        assert [each.value["id"] for each in back.take(6)] == [*range(6)]
+
+
 def test_a_bucket_that_is_absent_is_told_under_its_key(s3: StoreServer) -> None:
     """Validation asks the store, so a user learns it before the connector runs."""
     settings = {**s3_settings(s3.url, "absent"), "s3.poll.interval.ms": "20"}
@@ -160,7 +191,7 @@ def test_any_files_are_read_by_their_extensions(tmp_path: Path) -> None:
     assert found[0].kafka_partition is None
 
 
-GENERIC_WORDS = {"mode": "GENERIC", "topics_dir": "", "topic_regex_list": "all:.*"}
+GENERIC_WORDS: dict[str, Any] = {"mode": "GENERIC", "topics_dir": "", "topic_regex_list": "all:.*"}
 
 
 def test_topics_follow_from_names(tmp_path: Path) -> None:
@@ -168,7 +199,12 @@ def test_topics_follow_from_names(tmp_path: Path) -> None:
     for name in ("x/orders-1.txt", "x/users-1.txt", "x/rest.txt", "y/orders-2.txt"):
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_text(f"{name}\n")
-    words = {"mode": "GENERIC", "topics_dir": "", "folders": "x", "topic_regex_list": "o:.*orders.*,u:.*users.*"}
+    words: dict[str, Any] = {
+        "mode": "GENERIC",
+        "topics_dir": "",
+        "folders": "x",
+        "topic_regex_list": "o:.*orders.*,u:.*users.*",
+    }
     assert [(each.topic, each.value) for each in read(tmp_path, 2, **words)] == [
         ("o", "x/orders-1.txt"), ("u", "x/users-1.txt"),
     ]  # fmt: skip
@@ -179,7 +215,7 @@ def test_offsets_count_rows_and_mark_the_end(tmp_path: Path) -> None:
     for name in ("a.txt", "b.txt"):
         (tmp_path / name).write_text("1\n2\n3\n")
     found = read(tmp_path, 6, **GENERIC_WORDS, record_batch_max_size="2")
-    assert [(each.source_offset["row"], each.source_offset.get("end", False)) for each in found[:3]] == [  # type: ignore
+    assert [(each.source_offset["row"], each.source_offset.get("end", False)) for each in found[:3]] == [  # type: ignore[index, union-attr]
         (1, False), (2, False), (3, True),
     ]  # fmt: skip
     (tmp_path / "c.txt").write_text("new\n")
@@ -193,7 +229,7 @@ def test_offsets_count_rows_and_mark_the_end(tmp_path: Path) -> None:
 def test_a_file_that_grows_is_read_as_the_key_says(tmp_path: Path, behavior: str, expected: list[str]) -> None:
     """Nothing by default, its new rows, or all of it; a running task and one that starts again agree."""
     (tmp_path / "a.txt").write_text("1\n2\n")
-    words = {**GENERIC_WORDS, "behavior_on_change": behavior}
+    words: dict[str, Any] = {**GENERIC_WORDS, "behavior_on_change": behavior}
     with SourceRun(FilesSourceConnector, source(tmp_path, **words), in_columns=True) as run:
         before = run.take(2)
         time.sleep(0.05)
@@ -230,7 +266,7 @@ def test_a_file_that_does_not_parse_does_as_the_key_says(
     """It fails the task with its name, or the next file follows."""
     (tmp_path / "a.json").write_text("{oops\n")
     (tmp_path / "b.json").write_text('{"id":1}\n')
-    words = {**GENERIC_WORDS, "behavior_on_error": behavior}
+    words: dict[str, Any] = {**GENERIC_WORDS, "behavior_on_error": behavior}
     if behavior == "fail":
         with pytest.raises(DataError, match=r"a\.json: a line is no JSON"):
             read(tmp_path, 1, **words)

@@ -10,7 +10,8 @@ import pytest
 from hearth_api import ConfigError, SinkConnector, TopicPartition
 from hearth_api.testing import SinkRun
 from hearth_storage.sink.azure import AzureBlobStorageSinkConnector, AzureDataLakeGen2SinkConnector
-from hearth_storage.sink.google import GcsSinkConfig, GcsSinkConnector
+from hearth_storage.sink.google import GcsSinkConnector
+from hearth_storage.sink.google_setting import GcsSinkConfig
 from hearth_storage.sink.local import FilesSinkConnector
 from hearth_storage.sink.s3 import S3SinkConnector
 from hearth_storage.sink.s3_setting import S3SinkConfig
@@ -107,7 +108,7 @@ def test_a_key_of_google_that_is_none_is_refused() -> None:
         ({"s3_region": "moon"}, "s3.region", "is no region"),
         ({"storage_class": "io.confluent.connect.s3.storage.S3Store"}, "storage.class", "S3Storage"),
         ({"s3_credentials_provider_class": "com.example.Mine"}, "s3.credentials.provider.class", "Java class"),
-        ({"store_kafka_headers": "true", "headers_format_class": "ByteArrayFormat"}, "headers.format.class", "no bytes"),
+        ({"store_kafka_headers": "true", "headers_format_class": "ByteArrayFormat"}, "headers.format.class", "bytes"),
     ],
 )  # fmt: skip
 def test_a_wrong_value_is_named_with_its_key(more: dict[str, str], key: str, message: str) -> None:

@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import Any
+
+from hypothesis import strategies as st
 
 import hearth_api as api
 from hearth_api import Schema, SchemaBuilder, SinkRecord, Struct, TopicPartition
+from hearth_api.batch import BatchSinkTask
 from hearth_api.testing import SinkRun
+from hearth_storage.place.local_place import LocalPlace
 from hearth_storage.place.place import Place
 from hearth_storage.sink.local import FilesSinkConnector
 from tests.timeouts import eventually
@@ -78,3 +83,21 @@ def committed(run: SinkRun, offset: int, partition: int = 0) -> bool:
 def in_groups(records: Sequence[SinkRecord], size: int) -> Iterable[Sequence[SinkRecord]]:
     """Yield records in puts of a size."""
     return (records[start : start + size] for start in range(0, len(records), size))
+
+
+def put(_kind: type[BatchSinkTask], data: st.DataObject, folder: Path) -> tuple[list[Any], list[Any]]:
+    """Return what both forms wrote; the tasks of all stores are one."""
+    countries = data.draw(st.lists(st.sampled_from(("de", "fr", None)), min_size=1, max_size=12), label="countries")
+    records = [order(at, country, partition=at % 2) for at, country in enumerate(countries)]
+    found = []
+    for columns in (False, True):
+        target = folder / f"{columns}{data.draw(st.uuids(), label='folder')}"
+        target.mkdir()
+        more = {"partitioner_class": "FieldPartitioner", "partition_field_name": "country", "flush_size": "1"}
+        with local_run(target, columns, (0, 1), **more) as run:
+            run.put(records)
+            ends = {number: len(records[number::2]) and records[number::2][-1].kafka_offset + 1 for number in (0, 1)}
+            assert all(not end or committed(run, end, number) for number, end in ends.items())
+        place = LocalPlace(target)
+        found.append([(name, place.read(name)) for name in names(place)])
+    return found[0], found[1]

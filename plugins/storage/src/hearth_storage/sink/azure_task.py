@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hearth_storage.sink.azure import AzureBlobSinkConfig, DataLakeSinkConfig
+from hearth_storage.sink.azure_setting import AzureBlobSinkConfig, DataLakeSinkConfig
 from hearth_storage.sink.storage_sink_task import StorageSinkTask
 
 

@@ -84,7 +84,8 @@ class FileWriter:
             if self._failure is None and not group.is_abandoned:
                 work(group, chunks)
         except BaseException as error:  # noqa: BLE001 - it is raised by the next call of the task
-            self._failure = error
+            if not group.is_abandoned:
+                self._failure = error
         finally:
             if group.is_abandoned:
                 discard(group)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hearth_storage.sink.google import GcsSinkConfig
+from hearth_storage.sink.google_setting import GcsSinkConfig
 from hearth_storage.sink.storage_sink_task import StorageSinkTask
 
 

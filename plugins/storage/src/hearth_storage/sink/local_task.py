@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hearth_storage.sink.local import FilesSinkConfig
+from hearth_storage.sink.local_setting import FilesSinkConfig
 from hearth_storage.sink.storage_sink_task import StorageSinkTask
 
 

@@ -29,6 +29,8 @@ TAIL_SIZE = 16 * 1024 * 1024
 """Bytes of rows of one Kafka partition that wait in memory before they are encoded."""
 MOST_WAITING = 268_435_456
 """Bytes of files that wait for the store before the task takes no more records."""
+COMMIT_SECONDS = 0.5
+"""How long a commit waits for files that have ended to be written here, and then to be in the store."""
 _LOOK_UPS = 16
 
 
@@ -110,7 +112,12 @@ class StorageSinkTask(BatchSinkTask):
     def pre_commit(
         self, current_offsets: Mapping[TopicPartition, OffsetAndMetadata]
     ) -> Mapping[TopicPartition, OffsetAndMetadata]:
-        """Return the offsets behind complete files, and those of partitions for which no record waits."""
+        """Return the offsets behind complete files, and those of partitions for which no record waits.
+
+        Files that have ended are awaited for a moment, so that a task that stops leaves little to do again.
+        """
+        self._writer.wait(0, COMMIT_SECONDS)
+        self._uploads.wait(0, COMMIT_SECONDS)
         self._check()
         done = self._uploads.done()
         found = {}

@@ -116,7 +116,8 @@ class Uploads:
                     return
         except BaseException as error:  # noqa: BLE001 - it is raised by the next call of the task
             with self._changed:
-                self._failure = self._failure or error
+                if not group.is_abandoned:
+                    self._failure = self._failure or error
                 self._changed.notify_all()
             return
         with self._changed:

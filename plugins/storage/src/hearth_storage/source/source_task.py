@@ -2,15 +2,31 @@
 
 from __future__ import annotations
 
-from hearth_storage.source.local import FilesSourceConfig
-from hearth_storage.source.s3 import S3SourceConfig
 from hearth_storage.source.storage_source_task import StorageSourceTask
+from hearth_storage.source.store_setting import (
+    AzureBlobSourceConfig,
+    FilesSourceConfig,
+    GcsSourceConfig,
+    S3SourceConfig,
+)
 
 
 class S3SourceTask(StorageSourceTask):
-    """Reads files of a bucket."""
+    """Reads files of a bucket of S3."""
 
     settings = S3SourceConfig
+
+
+class GcsSourceTask(StorageSourceTask):
+    """Reads files of a bucket of Google's storage."""
+
+    settings = GcsSourceConfig
+
+
+class AzureBlobSourceTask(StorageSourceTask):
+    """Reads files of a container of Azure's storage."""
+
+    settings = AzureBlobSourceConfig
 
 
 class FilesSourceTask(StorageSourceTask):

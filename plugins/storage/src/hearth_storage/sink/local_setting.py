@@ -1,0 +1,26 @@
+"""The keys of a directory."""
+
+from __future__ import annotations
+
+from hearth_api import Importance, NonEmptyString, ValidString, key
+from hearth_storage.place.local_place import LocalPlace
+from hearth_storage.place.place import Place
+from hearth_storage.sink.sink_setting import STORAGE, StorageSinkConfig
+
+
+class FilesSinkConfig(StorageSinkConfig):
+    """Settings of the sink to a directory."""
+
+    directory: str = key(
+        "directory", check=NonEmptyString(), importance=Importance.HIGH, group=STORAGE, order_in_group=1,
+        display_name="Directory", doc="Directory above topics.dir, which every executor must be able to write to.",
+    )  # fmt: skip
+    compression_type: str = key(
+        "file.compression.type", default="none", check=ValidString("none", "gzip"), importance=Importance.LOW,
+        group=STORAGE, order_in_group=6, display_name="Compression type",
+        doc="Compression of files of JsonFormat, ByteArrayFormat and StringFormat: none or gzip.",
+    )  # fmt: skip
+
+    def place(self) -> Place:
+        """Return the directory."""
+        return LocalPlace(self.directory)
