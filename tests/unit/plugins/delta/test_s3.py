@@ -70,7 +70,7 @@ def test_answers_that_are_lost_or_errors(server: StoreServer, address: str, kind
     with failing(server.url, seed=1) as proxy:
         proxy.rate = 0.2
         if kinds:
-            proxy.kinds = kinds  # type: ignore[assignment]
+            proxy.kinds = kinds
         lake = Lake(address, store(proxy.url))
         with lake.sink() as run:
             for start in range(0, 40, 4):
