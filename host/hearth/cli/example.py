@@ -6,10 +6,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from hearth.cli.line_origin import LineFile, LineOrigin, LineTable
+from hearth.cli.written_lines import LinesInFile, LinesInParquet, WrittenLines
 
 JSON_CONVERTER = "org.apache.kafka.connect.json.JsonConverter"
 AVRO_CONVERTER = "io.confluent.connect.avro.AvroConverter"
-_URL, _SQLITE = "connection.url", "jdbc:sqlite:"
+_URL, _SQLITE, _DIRECTORY = "connection.url", "jdbc:sqlite:", "directory"
 _TRANSFORMS = "org.apache.kafka.connect.transforms."
 
 
@@ -40,6 +41,15 @@ class Example:
         kind = LineFile if "file" in self.source else LineTable
         return kind(folder / place_of(self.source))
 
+    def written(self, folder: Path) -> WrittenLines:
+        """Return where the sink's lines are, in a directory."""
+        return (LinesInParquet if self.is_lake else LinesInFile)(folder / place_of(self.sink))
+
+    @property
+    def is_lake(self) -> bool:
+        """Return whether the sink writes Parquet files."""
+        return _DIRECTORY in self.sink
+
     def converters(self, registry: str | None) -> dict[str, str]:
         """Return the worker's converter keys: JSON, or Avro when ``registry`` is the address of a schema registry."""
         if registry is None:
@@ -50,14 +60,15 @@ class Example:
 
 
 def place_of(config: dict[str, str]) -> str:
-    """Return the file that a connector reads or writes."""
-    return config.get("file") or config[_URL].removeprefix(_SQLITE)
+    """Return the file or directory that a connector reads or writes."""
+    return config.get("file") or config.get(_DIRECTORY) or config[_URL].removeprefix(_SQLITE)
 
 
 def placed(config: dict[str, str], folder: Path) -> dict[str, str]:
     """Return a configuration whose file has its directory."""
     path = str(folder / place_of(config))
-    return {**config, "file": path} if "file" in config else {**config, _URL: f"{_SQLITE}{path}"}
+    name = next((each for each in ("file", _DIRECTORY) if each in config), None)
+    return {**config, _URL: f"{_SQLITE}{path}"} if name is None else {**config, name: path}
 
 
 LINES = Example(
@@ -132,3 +143,26 @@ DATABASE = Example(
     bundles=("file", "jdbc"),
 )
 """Rows of a database as Avro records: the sink writes their column `line`."""
+
+LAKE = Example(
+    "local-lake-source",
+    {
+        **DATABASE.source,
+        "connection.url": f"{_SQLITE}test.lake.db",
+        "topic.prefix": "lake-",
+    },
+    "local-lake-sink",
+    {
+        "connector.class": "FilesSink",
+        "tasks.max": "1",
+        "directory": "test.lake",
+        "topics": f"lake-{LineTable.NAME}",
+        "format.class": "ParquetFormat",
+        "flush.size": "100000",
+        "rotate.schedule.interval.ms": "1000",
+        "timezone": "UTC",
+    },
+    is_avro=True,
+    bundles=("jdbc", "storage"),
+)
+"""Rows of a database as Avro records, then as Parquet files in a directory."""

@@ -19,7 +19,7 @@ from hearth.broker import KafkaBroker
 from hearth.broker.apicurio import REGISTRY_LOCK, REGISTRY_TITLE, ApicurioRegistry
 from hearth.broker.broker import broker_jars
 from hearth.broker.unpacked import fetch_unpacked
-from hearth.cli.example import AVRO, DATABASE, LINES, Example, place_of, placed
+from hearth.cli.example import AVRO, DATABASE, LAKE, LINES, Example, place_of, placed
 from hearth.cli.local import LocalHost
 from hearth.cli.round_trip import RoundTrip
 from hearth.cli.signal_end import terminate_as_interrupt
@@ -47,6 +47,7 @@ AnyHost: TypeAlias = "LocalHost | LocalHosts"
 @click.option("--lines", type=click.IntRange(1, 1_000_000), default=10, show_default=True, help="Lines to send.")
 @click.option("--avro", is_flag=True, help="Send lines as Avro, with a schema registry (downloads 109 MB once).")
 @click.option("--database", is_flag=True, help="Send rows of a database as Avro, with the same registry.")
+@click.option("--lake", is_flag=True, help="Send rows of a database as Avro to Parquet files, which Spark then reads.")
 @click.option(
     "--directory",
     type=click.Path(file_okay=False, path_type=Path),
@@ -60,11 +61,14 @@ AnyHost: TypeAlias = "LocalHost | LocalHosts"
     show_default=True,
     help="How many hosts to start. Several hosts form a cluster, on a Spark cluster with two workers.",
 )
-def quickstart(once: bool, lines: int, avro: bool, database: bool, directory: Path | None, hosts: int) -> None:
+def quickstart(
+    once: bool, lines: int, avro: bool, database: bool, lake: bool, directory: Path | None, hosts: int
+) -> None:
     """Start Kafka and Hearth and copy lines from test.txt through Kafka to test.sink.txt, until Ctrl-C.
 
     With --avro, lines go from test.avro.txt to test.avro.sink.txt as Avro records, with their schema in a registry.
-    With --database, they are rows of a table in test.db, and go to test.db.sink.txt.
+    With --database, they are rows of a table in test.db, and go to test.db.sink.txt. With --lake, they are rows of a
+    table in test.lake.db, and go to Parquet files in test.lake.
 
     Everything is kept in one directory: the next start continues where the last one stopped. Delete the directory to
     start over.
@@ -73,11 +77,11 @@ def quickstart(once: bool, lines: int, avro: bool, database: bool, directory: Pa
     name = "quickstart" if hosts == 1 else "quickstart-hosts"  # a cluster keeps its state differently
     own = state_directory(name) if checkout is None else checkout / ".hearth" / name
     folder = (directory or own).absolute()
-    example = DATABASE if database else AVRO if avro else LINES
+    example = LAKE if lake else DATABASE if database else AVRO if avro else LINES
     terminal = Terminal()
     with terminate_as_interrupt(), ExitStack() as running:
         running.enter_context(_alone(folder))
-        trip = RoundTrip(example.origin(folder), folder / place_of(example.sink))
+        trip = RoundTrip(example.origin(folder), example.written(folder))
         trip.source.prepare()
         parts = _start(terminal, running, checkout, folder, example, hosts)
         _carry(terminal, parts, trip, lines, example)
@@ -173,6 +177,20 @@ def _carry(terminal: Terminal, parts: _Running, trip: RoundTrip, lines: int, exa
     shown = trip.newly_arrived()
     for line in shown[-_SHOWN:]:
         terminal.note(f"{trip.sink.name}: {line}")
+    if example.is_lake:
+        _read_lake(terminal, trip)
+
+
+def _read_lake(terminal: Terminal, trip: RoundTrip) -> None:
+    """Let Spark read what the sink has written; raise if it finds less than Arrow does."""
+    from hearth.spark.parquet_count import count_rows
+
+    with _part(terminal, "Spark reads the Parquet files") as done:
+        least = trip.written.end()
+        found = count_rows(trip.sink)
+        if found < least:
+            raise ConnectError(f"Spark finds {found} rows below {trip.sink}, Arrow finds {least}")
+        done(f"{found} rows")
 
 
 def _stay(terminal: Terminal, parts: _Running, trip: RoundTrip, example: Example, plugin_path: Path) -> None:
@@ -200,7 +218,7 @@ def _next_steps(parts: _Running, trip: RoundTrip, example: Example, plugin_path:
         "",
         "Try next, in another terminal:",
         f"  {trip.source.command('Hello, Hearth')}",
-        f"  tail -f {trip.sink}",
+        f"  {trip.written.command()}",
         f"  curl '{host.url}/connectors?expand=status'",
         f"  curl {host.url}/connector-plugins",
         f"  curl -X PUT {host.url}/connectors/{example.sink_name}/pause",

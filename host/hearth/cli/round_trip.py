@@ -1,4 +1,4 @@
-"""A round trip of lines from a source's file or table to a sink's file: sends them, waits for them and compares."""
+"""A round trip of lines from a source's file or table to a sink's files: sends them, waits for them and compares."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from hearth.cli.line_origin import LineOrigin
+from hearth.cli.written_lines import WrittenLines
 from hearth_api import ConnectError
 
 _TIMEOUT = 90.0
@@ -15,18 +16,23 @@ _ASK_EVERY = 2.0
 
 
 class RoundTrip:
-    """Sends numbered lines to where a source reads and looks for them in a sink's file.
+    """Sends numbered lines to where a source reads and looks for them where a sink writes.
 
     Numbers continue after the last line there, so every line is unique. Lines of earlier runs may
     still arrive and do not count.
     """
 
-    def __init__(self, source: LineOrigin, sink: Path) -> None:
-        """Note the present end of the sink's file; either file may be missing."""
+    def __init__(self, source: LineOrigin, written: WrittenLines) -> None:
+        """Note the present end of what the sink has written; either file may be missing."""
         self.source = source
-        self.sink = sink
+        self.written = written
         self._sent: list[str] = []
-        self._begin = self._seen = sink.stat().st_size if sink.exists() else 0
+        self._begin = self._seen = written.end()
+
+    @property
+    def sink(self) -> Path:
+        """Return the file or directory that the sink writes."""
+        return self.written.path
 
     def send(self, count: int) -> None:
         """Add ``count`` lines for the source."""
@@ -54,11 +60,11 @@ class RoundTrip:
     def arrived(self) -> list[str]:
         """Return the lines of this trip that the sink has written, in its order."""
         sent = set(self._sent)
-        return [line for line in self._read(self._begin)[0] if line in sent]
+        return [line for line in self.written.read(self._begin)[0] if line in sent]
 
     def newly_arrived(self) -> list[str]:
         """Return the complete lines, from any sender, that the sink has written since the last call."""
-        lines, self._seen = self._read(self._seen)
+        lines, self._seen = self.written.read(self._seen)
         return lines
 
     def verify(self) -> None:
@@ -70,14 +76,3 @@ class RoundTrip:
         twice = len(arrived) - len(set(arrived))
         fact = f"{lost} lost, {twice} more than once" if lost or twice else "not in order"
         raise ConnectError(f"of {len(self._sent)} lines {fact}: compare {self.source.path} and {self.sink}")
-
-    def _read(self, begin: int) -> tuple[list[str], int]:
-        """Return the complete lines from a position on, and the position after them."""
-        if not self.sink.exists():
-            return [], begin
-        with self.sink.open("rb") as file:
-            file.seek(begin)
-            data = file.read()
-        whole = data[: data.rfind(b"\n") + 1]
-        lines = [line.decode(errors="replace") for line in whole.split(b"\n")[:-1]]
-        return lines, begin + len(whole)

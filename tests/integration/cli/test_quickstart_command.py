@@ -16,6 +16,7 @@ from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
 
+import duckdb
 import pytest
 
 from hearth.cli.quickstart_command import _fetch, _pack
@@ -190,6 +191,18 @@ def test_avro_lines_use_a_registry(tmp_path: Path) -> None:
             assert run.processes() == []
     assert len(lines(tmp_path / "test.avro.sink.txt")) == 100
     assert not (tmp_path / "test.txt").exists()
+
+
+def test_rows_of_a_database_are_parquet_files(tmp_path: Path) -> None:
+    """They go through Kafka as Avro; Arrow, DuckDB and Spark read the files."""
+    with running(tmp_path, "--lake", "--once", "--lines", "50") as run:
+        assert run.end() == 0, run.shown
+        assert "test.lake.db -> topic lake-lines -> test.lake" in run.shown
+        assert re.search(r"Spark reads the Parquet files +50 rows", run.shown)
+        assert "50 lines arrived, in order, exactly once" in run.shown
+        assert run.processes() == []
+    query = f"SELECT count(DISTINCT line), min(id), max(id) FROM '{tmp_path}/test.lake/**/*.parquet'"
+    assert duckdb.sql(query).fetchall() == [(50, 1, 50)]
 
 
 def test_concurrent_commands_start_and_end_independently(tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ import pytest
 from hearth.cli import round_trip
 from hearth.cli.line_origin import LineFile
 from hearth.cli.round_trip import RoundTrip
+from hearth.cli.written_lines import LinesInFile
 from hearth_api import ConnectError
 
 
@@ -17,7 +18,7 @@ def trip(tmp_path: Path) -> RoundTrip:
     """Send three lines after two older ones, of which the sink has written one."""
     (tmp_path / "test.txt").write_text("old 1\nold 2\n")
     (tmp_path / "sink.txt").write_text("old 1\n")
-    found = RoundTrip(LineFile(tmp_path / "test.txt"), tmp_path / "sink.txt")
+    found = RoundTrip(LineFile(tmp_path / "test.txt"), LinesInFile(tmp_path / "sink.txt"))
     found.send(3)
     return found
 
