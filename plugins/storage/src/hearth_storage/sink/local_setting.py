@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from hearth_api import Importance, NonEmptyString, ValidString, key
-from hearth_storage.place.local_place import LocalPlace
+from hearth_storage.place.directory import place_of
 from hearth_storage.place.place import Place
 from hearth_storage.sink.sink_setting import STORAGE, StorageSinkConfig
 
@@ -13,7 +13,8 @@ class FilesSinkConfig(StorageSinkConfig):
 
     directory: str = key(
         "directory", check=NonEmptyString(), importance=Importance.HIGH, group=STORAGE, order_in_group=1,
-        display_name="Directory", doc="Directory above topics.dir, which every executor must be able to write to.",
+        display_name="Directory", doc="Directory above topics.dir, which every executor must be able to write to:"
+        " a path, or an address of HDFS such as hdfs://namenode:8020/lake.",
     )  # fmt: skip
     compression_type: str = key(
         "file.compression.type", default="none", check=ValidString("none", "gzip"), importance=Importance.LOW,
@@ -23,4 +24,4 @@ class FilesSinkConfig(StorageSinkConfig):
 
     def place(self) -> Place:
         """Return the directory."""
-        return LocalPlace(self.directory)
+        return place_of(self.directory)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from hearth_api import ConfigType, Importance, NonEmptyString, Range, key
-from hearth_storage.place.local_place import LocalPlace
+from hearth_storage.place.directory import place_of
 from hearth_storage.place.place import Place
 from hearth_storage.sink.azure_setting import AzureBlobPlaceConfig
 from hearth_storage.sink.google_setting import GcsPlaceConfig
@@ -43,10 +43,11 @@ class FilesSourceConfig(StorageSourceConfig):
 
     directory: str = key(
         "directory", check=NonEmptyString(), importance=Importance.HIGH, group=STORAGE, order_in_group=0,
-        display_name="Directory", doc="Directory above topics.dir, which every executor must be able to read.",
+        display_name="Directory", doc="Directory above topics.dir, which every executor must be able to read:"
+        " a path, or an address of HDFS such as hdfs://namenode:8020/lake.",
     )  # fmt: skip
     poll_interval_ms: int = _interval("file", 5_000)
 
     def place(self) -> Place:
         """Return the directory."""
-        return LocalPlace(self.directory)
+        return place_of(self.directory)
