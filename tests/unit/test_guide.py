@@ -75,6 +75,7 @@ GUIDE_LENGTH = 300
 RUN_BY = {
     ("python", "CounterConnector"): "tests/integration/test_readme_connector.py",
     ("python", '"FileStreamSource"'): "tests/integration/datasource/test_write.py",
+    ("python", '"JdbcSource"'): "tests/integration/datasource/test_jdbc_table.py",
     ("python", "MariaDbConnector"): "tests/crash/test_change_stream.py",
     ("python", "self.context.metrics()"): "tests/unit/hearth_api/test_plugin_metrics.py",
     ("python", "hearth.spark.install"): "tests/integration/spark/test_installation.py",

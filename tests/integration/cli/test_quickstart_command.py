@@ -202,7 +202,7 @@ def test_rows_of_a_database_are_parquet_files(tmp_path: Path) -> None:
         assert "50 lines arrived, in order, exactly once" in run.shown
         assert run.processes() == []
     query = f"SELECT count(DISTINCT line), min(id), max(id) FROM '{tmp_path}/test.lake/**/*.parquet'"
-    assert duckdb.sql(query).fetchall() == [(50, 1, 50)]
+    assert duckdb.execute(query).fetchall() == [(50, 1, 50)]
 
 
 def test_concurrent_commands_start_and_end_independently(tmp_path: Path) -> None:

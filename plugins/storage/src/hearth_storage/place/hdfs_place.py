@@ -21,7 +21,7 @@ TEMPORARY = "+tmp"
 """Directory of unfinished files below the first one of a name, as in Confluent's connector."""
 _PAGE = 1000
 _CHUNK = 8 * 1024 * 1024
-_PATIENCE = 5.0
+_TIMEOUT = 5.0
 _ANSWER = re.compile(r'RPCError\("(?P<kind>[\w.$]+)", "(?P<text>.*)', re.DOTALL)
 _HINTS = {
     "AccessControlException": "grant the right to this user, or set HADOOP_USER_NAME or a Kerberos principal",
@@ -80,7 +80,7 @@ class HdfsPlace(Place):
     def check(self) -> None:
         """Check that the name node answers; its client would wait three minutes for one that does not."""
         if self._host and self._port:
-            socket.create_connection((self._host, self._port), _PATIENCE).close()
+            socket.create_connection((self._host, self._port), _TIMEOUT).close()
         self._client.get_file_info("/")
 
     def put(
