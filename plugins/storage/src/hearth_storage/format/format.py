@@ -60,6 +60,10 @@ class FileFormat(ABC):
         its own. Raises `DataError` for a schema that the format cannot hold.
         """
 
+    def check(self, schema: Schema | None, column: Any) -> None:
+        """Raise `DataError` for values that no file can hold, before records wait; `writer` has taken the schema."""
+        return
+
     @abstractmethod
     def read(self, file: BinaryIO, start: int = 0) -> Iterator[Rows]:
         """Yield the rows of a file, from row `start` on; `file` can seek."""

@@ -69,7 +69,9 @@ def root_part(schema: Schema | None, avro: AvroType, *, ignores_defaults: bool) 
     record = _present(avro)
     if schema is None or schema.type is not Type.STRUCT or record.kind != "record":
         text = f"Parquet files hold structs, not {'values without schema' if schema is None else schema.type.value}"
-        raise DataError(text, hint="use a converter with schemas, or HoistField")
+        raise DataError(
+            text, hint="use a converter with schemas, HoistField, or schema.inference.enable=true for maps"
+        )
     if needs_records(schema):
         raise DataError(f"Recursive Avro schemas are not supported by parquet-avro: {record.name}")
     making = _Making(is_old=not _has_optional_items(schema), ignores_defaults=ignores_defaults)

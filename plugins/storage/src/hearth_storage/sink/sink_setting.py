@@ -196,6 +196,11 @@ class StorageSinkConfig(Settings):
         "format.bytearray.separator", default=None, importance=Importance.LOW, group=CONNECTOR, order_in_group=23,
         display_name="Line separator ByteArrayFormat", doc="What follows each record. Not set: a line feed.",
     )  # fmt: skip
+    infers_schemas: bool = key(
+        "schema.inference.enable", default=False, importance=Importance.LOW, group=CONNECTOR, order_in_group=24,
+        display_name="Enable Schema Inference", doc="Whether ParquetFormat and AvroFormat write maps without schema:"
+        " a file has a field for each member of its maps, optional and of the type that holds all values.",
+    )  # fmt: skip
     topics_dir: str = key(
         "topics.dir", default="topics", importance=Importance.HIGH, group=STORAGE, order_in_group=2,
         display_name="Topics directory", doc="Directory above those of the topics.",
@@ -298,4 +303,9 @@ class StorageSinkConfig(Settings):
             chosen["key"] = ("keys.format.class", self.keys_format_class)
         if self.store_headers:
             chosen["headers"] = ("headers.format.class", self.headers_format_class)
-        return {kind: counterpart(*each, FORMATS, FORMAT)(self.values) for kind, each in chosen.items()}
+        found = {kind: counterpart(*each, FORMATS, FORMAT)(self.values) for kind, each in chosen.items()}
+        if self.infers_schemas:
+            from hearth_storage.format.inferred_format import InferredFormat
+
+            found["value"] = InferredFormat(found["value"])
+        return found

@@ -32,6 +32,8 @@ def sink_faults(settings: StorageSinkConfig) -> dict[str, str]:
         )
     if settings.store_headers and _simple(settings.headers_format_class) == "ByteArrayFormat":
         faults["headers.format.class"] = "headers are no bytes: choose AvroFormat, JsonFormat or ParquetFormat"
+    if settings.infers_schemas and (name := _simple(settings.format_class)) in _COMPRESSED:
+        faults["schema.inference.enable"] = f"has no effect on {name}, whose files have no schema: leave it out"
     return faults | _compression_faults(settings)
 
 

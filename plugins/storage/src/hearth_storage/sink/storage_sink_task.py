@@ -217,6 +217,7 @@ class StorageSinkTask(BatchSinkTask):
                 schemas[kind], columns[kind] = read(batch, is_enveloped=is_enveloped)
         for kind, schema in schemas.items():
             self._check_schema(kind, schema)
+            self._formats[kind].check(schema, columns[kind])
         return Part(
             partition, str(batch.topic), _offsets(batch), self._rows(partition, batch, now, is_dead), schemas, columns
         )
