@@ -9,7 +9,7 @@ import sys
 import time
 from pathlib import Path
 
-from hearth_api import OffsetAndMetadata, TopicPartition
+from hearth_api import OffsetAndMetadata, RetriableError, TopicPartition
 from hearth_api.batch import records_to_batches
 from hearth_api.testing import MemorySinkTaskContext
 from hearth_storage.sink.s3_task import S3SinkTask
@@ -26,7 +26,7 @@ def main() -> None:
     place = TopicPartition(TOPIC, 0)
     task = S3SinkTask()
     task.initialize(MemorySinkTaskContext(config, {place}))
-    task.start(config)
+    start(task, config)
     task.open({place})
     position = committed(offsets)
     print("began", flush=True)
@@ -42,6 +42,15 @@ def main() -> None:
             commit(offsets, generation, found.offset)
         time.sleep(0.002)
     print("done", flush=True)
+
+
+def start(task: S3SinkTask, config: dict[str, str]) -> None:
+    """Start a task, again while the store does not answer."""
+    while True:
+        try:
+            return task.start(config)
+        except RetriableError:
+            time.sleep(0.01)
 
 
 def committed(ledger: Path) -> int:

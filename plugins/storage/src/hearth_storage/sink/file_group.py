@@ -127,12 +127,15 @@ class Claim:
 class FileGroup:
     """The open files of a Kafka partition, and rows for them that no file has yet.
 
-    `end` is the offset to commit once all files are in the store.
+    `numbers` has those of files by topic and path; `lasts` and `counts` have last offsets and rows by number. `end` is
+    the offset to commit once all files are in the store.
     """
 
     claim: Claim
     files: list[OpenFile] = field(default_factory=list)
-    numbers: dict[tuple[str, str], int] = field(default_factory=dict)
+    numbers: dict[str, dict[str, int]] = field(default_factory=dict)
+    lasts: Any = field(default_factory=lambda: np.zeros(0, np.int64))
+    counts: Any = field(default_factory=lambda: np.zeros(0, np.int64))
     tail: list[Chunk] = field(default_factory=list)
     tail_size: int = 0
     runs: list[Run] = field(default_factory=list)
@@ -143,6 +146,32 @@ class FileGroup:
     def is_abandoned(self) -> bool:
         """Return whether the task has lost the partition."""
         return self.claim.is_lost
+
+    def numbers_of(self, topic: str, paths: list[str]) -> Any:
+        """Return the number of each path's file, -1 where it has none."""
+        known = self.numbers.setdefault(topic, {})
+        return np.array([known.get(path, -1) for path in paths], np.int32)
+
+    def open(self, topic: str, path: str, file: OpenFile) -> int:
+        """Take over a path's file and return its number."""
+        number = self.numbers[topic][path] = len(self.files)
+        self.files.append(file)
+        return number
+
+    def note(self, numbers: Any, lasts: Any, counts: Any) -> None:
+        """Count rows of files, each of which is named once."""
+        room = len(self.files) - len(self.counts)
+        if room > 0:
+            more = np.zeros(room + len(self.counts), np.int64)  # twice as many: a file at a time would be quadratic
+            self.lasts, self.counts = np.append(self.lasts, more), np.append(self.counts, more)
+        self.lasts[numbers] = lasts
+        self.counts[numbers] += counts
+
+    def end_at(self, offset: int) -> None:
+        """Set the offset to commit, and what is kept beside each file."""
+        self.end = offset
+        for file, last, count in zip(self.files, self.lasts.tolist(), self.counts.tolist()):
+            file.last, file.count = last, count
 
     def add(self, columns: pa.RecordBatch, files: Any) -> None:
         """Add rows; their buffers are shared with what they were sliced from."""

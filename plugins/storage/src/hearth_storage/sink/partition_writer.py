@@ -7,7 +7,7 @@ import time
 from collections.abc import Mapping
 from concurrent.futures import Executor
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -36,6 +36,14 @@ class Part:
     rows: Rows
     schemas: Mapping[str, Schema | None]
     columns: Mapping[str, Any]
+
+
+class Shape(NamedTuple):
+    """The schemas of records, which are those of their file, and whether they have values."""
+
+    value: Schema | None
+    has_value: bool
+    others: tuple[Schema | None, ...]
 
 
 class PartitionWriter:
@@ -109,12 +117,13 @@ class PartitionWriter:
     def _begin(self) -> None:
         self._group = FileGroup(self._claim)
         self._progress = Progress()
-        self._schemas: dict[str, tuple[Any, Any]] = {}
+        self._shapes: list[Shape] = []
+        self._shape_of: dict[str, int] = {}
         self._last = -1
 
     def _end(self) -> None:
         group = self._group
-        group.end = self._last + 1
+        group.end_at(self._last + 1)
         if not group.found_existing:
             self._looks_up = False
             self._ends.clear()
@@ -123,73 +132,68 @@ class PartitionWriter:
         self._writer.finish(group, group.take_tail(), size)
         self._begin()
 
-    def _stale(self, part: Part) -> dict[str, bool]:
-        """Return the paths whose open file does not fit the schemas of the records."""
-        found = {}
-        for path in part.rows.paths:
-            if path in self._schemas:
-                value, others = self._schemas[path]
-                fits = self._rule.fits(part.schemas.get(VALUE), value) if VALUE in part.schemas else True
-                found[path] = not fits or others != _others(part)
-        return found
+    def _stale(self, part: Part) -> Any:
+        """Return for each path whether its open file does not fit the schemas of the records, None if all fit."""
+        shapes = self._shapes_of(part)
+        own = _shape(part)
+        stale = [number for number in set(shapes.tolist()) if number >= 0 and not self._fits(own, number)]
+        return np.isin(shapes, stale) if stale else None
+
+    def _fits(self, own: Shape, number: int) -> bool:
+        current = self._shapes[number]
+        fits = not own.has_value or self._rule.fits(own.value, current.value)
+        return fits and (own.others, own.has_value) == (current.others, current.has_value)
+
+    def _shapes_of(self, part: Part) -> Any:
+        """Return the number of the shape of each path's file, -1 for none."""
+        known = self._shape_of
+        return np.array([known.get(path, -1) for path in part.rows.paths], np.int32)
 
     def _add(self, part: Part, start: int, stop: int, pool: Executor) -> None:
-        codes = part.rows.codes[start:stop]
-        targets = self._targets(part, np.unique(codes))
-        for schema, numbers in targets:
-            rows = slice(None) if len(targets) == 1 else np.isin(codes, numbers).nonzero()[0]
-            self._add_rows(part, np.arange(start, stop)[rows], schema, pool)
-
-    def _targets(self, part: Part, codes: Any) -> list[tuple[Any, list[int]]]:
-        """Return the codes of paths by the schema of their file, which the path's first records decide."""
-        found: list[tuple[Any, list[int]]] = []
-        for code in codes:
-            schema, _ = self._schemas.setdefault(part.rows.paths[code], (part.schemas.get(VALUE), _others(part)))
-            same = next((numbers for other, numbers in found if other is schema or other == schema), None)
-            if same is None:
-                found.append((schema, [int(code)]))
-            else:
-                same.append(int(code))
-        return found
+        """Add rows; the first records of a path decide the schemas of its file."""
+        codes, shapes = part.rows.codes[start:stop], self._shapes_of(part)
+        own = _shape(part)
+        if own not in self._shapes:
+            self._shapes.append(own)
+        number = self._shapes.index(own)
+        for code in np.flatnonzero((shapes < 0) & (_counts(codes, part) > 0)).tolist():
+            shapes[code] = self._shape_of[part.rows.paths[code]] = number
+        found = shapes[codes]
+        for number in set(found.tolist()):
+            rows = np.flatnonzero(found == number) + start
+            self._add_rows(part, rows, self._shapes[number].value, pool)
 
     def _add_rows(self, part: Part, rows: Any, schema: Schema | None, pool: Executor) -> None:
+        numbers = self._group.numbers_of(part.topic, part.rows.paths)
         if self._looks_up:
-            rows = self._unwritten(part, rows, pool)
+            rows = self._unwritten(part, rows, numbers, pool)
             if not len(rows):
                 return
         codes, offsets = part.rows.codes[rows], part.offsets[rows]
-        found, first, counts = np.unique(codes, return_index=True, return_counts=True)
-        last = len(codes) - 1 - np.unique(codes[::-1], return_index=True)[1]
+        counts = _counts(codes, part)
         schemas = {**part.schemas, VALUE: schema} if VALUE in part.schemas else part.schemas
-        numbers = np.zeros(len(part.rows.paths), np.int32)
-        for code, at, until, count in zip(found, first, last, counts):
-            number = numbers[code] = self._file(part, part.rows.paths[code], int(offsets[at]), schemas)
-            file = self._group.files[number]
-            file.last, file.count = int(offsets[until]), file.count + int(count)
+        for code, first in _firsts(codes, offsets, (numbers < 0) & (counts > 0)):
+            path = part.rows.paths[code]
+            file = OpenFile(self._name(part.topic, path, first), schemas, first)
+            numbers[code] = self._group.open(part.topic, path, file)
+        lasts = np.zeros(len(counts), np.int64)
+        lasts[codes] = offsets
+        used = np.flatnonzero(counts)
+        self._group.note(numbers[used], lasts[used], counts[used])
         self._group.add(_taken(part, rows, schema), numbers[codes])
 
-    def _file(self, part: Part, path: str, first: int, schemas: Mapping[str, Schema | None]) -> int:
-        """Return the number of a path's file, a new one if it has none."""
-        key = (part.topic, path)
-        number = self._group.numbers.get(key)
-        if number is None:
-            number = self._group.numbers[key] = len(self._group.files)
-            self._group.files.append(OpenFile(self._name(part.topic, path, first), schemas, first))
-        return number
-
-    def _unwritten(self, part: Part, rows: Any, pool: Executor) -> Any:
+    def _unwritten(self, part: Part, rows: Any, numbers: Any, pool: Executor) -> Any:
         """Return the rows that no file in the store has; such a file begins with the first of its rows."""
         while True:
             codes, offsets = part.rows.codes[rows], part.offsets[rows]
-            ends = np.array([self._ends.get((part.topic, path), -1) for path in part.rows.paths], np.int64)
-            is_late = offsets > ends[codes]
-            if not is_late.all():
-                self._group.found_existing = True
-                rows, codes, offsets = rows[is_late], codes[is_late], offsets[is_late]
-            found, first = np.unique(codes, return_index=True)
-            paths = [(part.rows.paths[code], int(offsets[at])) for code, at in zip(found, first)]
-            new = [(path, at) for path, at in paths if (part.topic, path) not in self._group.numbers]
-            if not any(list(pool.map(lambda each: self._look_up(part, *each), new))):
+            if self._ends:
+                ends = np.array([self._ends.get((part.topic, path), -1) for path in part.rows.paths], np.int64)
+                is_late = offsets > ends[codes]
+                if not is_late.all():
+                    self._group.found_existing = True
+                    rows, codes, offsets = rows[is_late], codes[is_late], offsets[is_late]
+            new = _firsts(codes, offsets, (numbers < 0) & (_counts(codes, part) > 0))
+            if not any(list(pool.map(lambda each: self._look_up(part, part.rows.paths[each[0]], each[1]), new))):
                 return rows
 
     def _look_up(self, part: Part, path: str, first: int) -> bool:
@@ -215,9 +219,22 @@ class PartitionWriter:
                 time.sleep(_PAUSE)
 
 
-def _others(part: Part) -> tuple[Any, ...]:
-    """Return the schemas that are not the value's, and whether there are values."""
-    return tuple(schema for kind, schema in part.schemas.items() if kind != VALUE), VALUE in part.schemas
+def _shape(part: Part) -> Shape:
+    others = tuple(schema for kind, schema in part.schemas.items() if kind != VALUE)
+    return Shape(part.schemas.get(VALUE), VALUE in part.schemas, others)
+
+
+def _counts(codes: Any, part: Part) -> Any:
+    """Return how many of the rows each path of the part has."""
+    return np.bincount(codes, minlength=len(part.rows.paths))
+
+
+def _firsts(codes: Any, offsets: Any, wanted: Any) -> list[tuple[int, int]]:
+    """Return the codes that are wanted, each with the offset of its first row."""
+    firsts = np.zeros(len(wanted), np.int64)
+    firsts[codes[::-1]] = offsets[::-1]
+    numbers = np.flatnonzero(wanted)
+    return list(zip(numbers.tolist(), firsts[numbers].tolist()))
 
 
 def _taken(part: Part, rows: Any, schema: Schema | None) -> pa.RecordBatch:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta, tzinfo
 from typing import Any, NamedTuple
@@ -74,18 +73,19 @@ class Progress:
     path: str | None = None
     paths: set[str] = field(default_factory=set)
 
-    def cut(self, rows: Rows, start: int, stale: Mapping[str, bool], rotation: Rotation) -> Cut:
+    def cut(self, rows: Rows, start: int, stale: Any, rotation: Rotation) -> Cut:
         """Return how far rows from `start` on go into the group.
 
-        A row ends the group before itself if its time, its path or its schema no longer fits (`stale` has paths whose
-        open file has another schema), and after itself if the group is full. As Confluent's `TopicPartitionWriter`.
+        A row ends the group before itself if its time, its path or its schema no longer fits (`stale` tells for each
+        path whether its open file has another schema, None if none has), and after itself if the group is full. As
+        Confluent's `TopicPartitionWriter`.
         """
         if self.base_time is None and rows.times is not None:
             self.base_time = int(rows.times[start])
         codes = rows.codes[start:]
         before = min(
             self._by_time(rows, start, rotation),
-            self._by_schema(rows, codes, stale),
+            self._by_schema(codes, stale),
             self._by_files(rows, codes, rotation),
         )
         after = self._when_full(rows, start, rotation)
@@ -101,7 +101,7 @@ class Progress:
         if rows.sizes is not None:
             self.size += int(rows.sizes[start:stop].sum())
         self.path = rows.paths[rows.codes[stop - 1]]
-        self.paths.update(rows.paths[code] for code in np.unique(rows.codes[start:stop]))
+        self.paths.update([rows.paths[code] for code in np.flatnonzero(np.bincount(rows.codes[start:stop])).tolist()])
 
     def _by_time(self, rows: Rows, start: int, rotation: Rotation) -> int:
         left = len(rows.codes) - start
@@ -125,9 +125,10 @@ class Progress:
             is_change = False
         return is_change or bool(rows.times[start] - self.base_time >= rotation.interval)
 
-    def _by_schema(self, rows: Rows, codes: Any, stale: Mapping[str, bool]) -> int:
-        numbers = [code for code, path in enumerate(rows.paths) if stale.get(path)]
-        found = np.isin(codes, numbers) if numbers else np.zeros(0, bool)
+    def _by_schema(self, codes: Any, stale: Any) -> int:
+        if stale is None:
+            return len(codes)
+        found = stale[codes]
         return int(found.argmax()) if found.any() else len(codes)
 
     def _by_files(self, rows: Rows, codes: Any, rotation: Rotation) -> int:
