@@ -40,9 +40,7 @@ _METRICS = (
     Metric("s3", "rows of Parquet to an S3 server in a second", "higher", 400_000, absolute=True, format="{:,.0f}"),
     Metric("json", "lines of JSON to a directory in a second", "higher", 300_000, absolute=True, format="{:,.0f}"),
     Metric("many", "MB more with 1,000 open files", "lower", 300, absolute=True, format="{:,.0f}"),
-    Metric(
-        "paths", "µs of the processor to put a row, 1,000 files", "lower", 4.0, absolute=True, format="{:.2f}"
-    ),
+    Metric("paths", "µs of the processor to put a row, 1,000 files", "lower", 4.0, absolute=True, format="{:.2f}"),
     Metric("longest", "seconds of the longest put", "lower", 1.0, absolute=True, format="{:.2f}"),
 )
 
