@@ -16,7 +16,10 @@ FAULTS = ("500", "503", "cut before", "cut behind", "slow")
 
 
 class FaultProxy(ThreadingHTTPServer):
-    """Passes requests on, except for a share of them that `rate` tells; `faults` counts what was done to them."""
+    """Passes requests on, except for a share of them that `rate` tells; `faults` counts what was done to them.
+
+    `requests` has the method, address and headers of each; an address with a host is that of a client's proxy.
+    """
 
     daemon_threads = True
 
@@ -26,6 +29,7 @@ class FaultProxy(ThreadingHTTPServer):
         self.rate = 0.0
         self.kinds: tuple[str, ...] = FAULTS
         self.faults: Counter[str] = Counter()
+        self.requests: list[tuple[str, str, dict[str, str]]] = []
         self._random = random.Random(seed)
 
     def handle_error(self, request: object, client_address: object) -> None:
@@ -79,6 +83,8 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _pass(self) -> None:
         body = self.rfile.read(int(self.headers.get("content-length") or 0))
+        headers = {name.lower(): value for name, value in self.headers.items()}
+        self.server.requests.append((self.command, self.path, headers))
         fault = self.server.fault()
         if fault in ("500", "503"):
             self._answer(int(fault), {}, b"<Error><Code>SlowDown</Code></Error>")
@@ -88,7 +94,10 @@ class _Handler(BaseHTTPRequestHandler):
             return
         connection = HTTPConnection(self.server.upstream, timeout=60)
         try:
-            connection.request(self.command, self.path, body, dict(self.headers.items()))
+            address = urlsplit(self.path)
+            path = address._replace(scheme="", netloc="").geturl()
+            host = {"host": self.server.upstream} if address.netloc else {}
+            connection.request(self.command, path, body, {**headers, **host})
             answer = connection.getresponse()
             content = answer.read()
         except (OSError, HTTPException):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import lzma
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,9 @@ import pytest
 
 import hearth_api as api
 from hearth_api import DataError, SchemaBuilder, SinkRecord, Struct, Timestamp
-from hearth_api.batch import records_to_batches
+from hearth_api.batch import Batch, records_to_batches
+from hearth_storage.place.local_place import LocalPlace
+from hearth_storage.sink.local import FilesSinkConnector
 from hearth_storage.sink.partitioner import DefaultPartitioner, FieldPartitioner, Partitioner
 from hearth_storage.sink.time_partitioner import (
     DailyPartitioner,
@@ -22,7 +25,7 @@ from hearth_storage.sink.time_partitioner import (
     TimeBasedPartitioner,
     WallclockTimestampExtractor,
 )
-from tests.unit.plugins.storage.world import ORDER, order, record
+from tests.unit.plugins.storage.world import ORDER, committed, local_run, local_settings, names, order, record
 
 with lzma.open(Path(__file__).with_name("path_format.jsonl.xz"), "rt") as _file:
     LINES = [json.loads(line) for line in _file]
@@ -35,6 +38,39 @@ CUSTOMER = (
     .field("born", api.Date.SCHEMA)
     .build()
 )
+
+
+class RangePartitioner(Partitioner):
+    """One's own: a directory for each range of numbers, whose length is a key of its own."""
+
+    def __init__(self, settings: Mapping[str, Any]) -> None:
+        super().__init__(settings)
+        self._length = int(settings["range.length"])
+
+    def encode(self, batch: Batch, partition: int, now: int) -> Any:
+        """Return the range of the field `id`."""
+        numbers = batch.column("value").field("id").to_numpy() // self._length * self._length
+        return pa.array([f"from={number}" for number in numbers])
+
+    def path(self, topic: str, encoded: str) -> str:
+        """Put the range above the topic."""
+        return f"{encoded}{self.delimiter}{topic}"
+
+
+@pytest.mark.parametrize("columns", [True, False])
+def test_a_partitioner_of_ones_own_names_directories(tmp_path: Path, columns: bool) -> None:
+    """With keys of its own; their files end together."""
+    more: dict[str, Any] = {"flush_size": "5", "range_length": "2"}
+    own = f"tests.unit.plugins.storage.test_partitioner.{RangePartitioner.__name__}"
+    config = local_settings(tmp_path, partitioner_class=own, **more)
+    assert not [each for each in FilesSinkConnector().validate(config).values if each.error_messages]
+    with local_run(tmp_path, columns, partitioner_class=own, **more) as run:
+        run.put([order(at) for at in range(6)])
+        assert committed(run, 5)
+    place = LocalPlace(tmp_path)
+    assert {name: place.read(name).count(b"\n") for name in names(place)} == {
+        f"topics/from={first}/orders/orders+0+000000000{first}.json": rows for first, rows in ((0, 2), (2, 2), (4, 1))
+    }
 
 
 def settings(**more: Any) -> dict[str, Any]:

@@ -242,7 +242,7 @@ class S3SinkConfig(S3PlaceConfig, StorageSinkConfig):
 
     def _object_options(self) -> dict[str, Any]:
         if self.customer_key is not None and self.customer_key.value:
-            return {"sse_customer_key_base64": self.customer_key.value}
+            return {"server_side_encryption": "sse-c", "sse_customer_key_base64": self.customer_key.value}
         if not self.encryption:
             return {}
         kms = {"sse_kms_key_id": self.kms_key} if self.kms_key and self.encryption != "AES256" else {}
