@@ -46,6 +46,7 @@ from hearth_storage.sink.s3_setting import S3SinkConfig
 from hearth_storage.source.source_setting import WITHOUT_EFFECT as SOURCE_WITHOUT_EFFECT
 from hearth_storage.source.store_setting import (
     AzureBlobSourceConfig,
+    DataLakeSourceConfig,
     FilesSourceConfig,
     GcsSourceConfig,
     S3SourceConfig,
@@ -136,7 +137,8 @@ SETTINGS = (
 
 BUNDLES = (
     JdbcSourceConfig, JdbcSinkConfig, S3SinkConfig, GcsSinkConfig, AzureBlobSinkConfig, DataLakeSinkConfig,
-    FilesSinkConfig, S3SourceConfig, GcsSourceConfig, AzureBlobSourceConfig, FilesSourceConfig, DeltaSinkConfig,
+    FilesSinkConfig, S3SourceConfig, GcsSourceConfig, AzureBlobSourceConfig, DataLakeSourceConfig,
+    FilesSourceConfig, DeltaSinkConfig,
 )  # fmt: skip
 """Settings of connectors that are no part of the host."""
 

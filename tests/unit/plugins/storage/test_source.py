@@ -26,19 +26,20 @@ from hearth_api import (
 )
 from hearth_api.testing import MemorySourceTaskContext, SinkRun, SourceRun
 from hearth_storage.place.local_place import LocalPlace
-from hearth_storage.sink.azure import AzureBlobStorageSinkConnector
+from hearth_storage.sink.azure import AzureBlobStorageSinkConnector, AzureDataLakeGen2SinkConnector
 from hearth_storage.sink.google import GcsSinkConnector
 from hearth_storage.sink.local import FilesSinkConnector
 from hearth_storage.sink.s3 import S3SinkConnector
 from hearth_storage.source.source_task import FilesSourceTask
 from hearth_storage.source.store_source import (
     AzureBlobStorageSourceConnector,
+    AzureDataLakeGen2SourceConnector,
     FilesSourceConnector,
     GcsSourceConnector,
     S3SourceConnector,
 )
 from tests.object_store import StoreServer, make_bucket
-from tests.unit.plugins.storage.test_store import azure_settings, google_settings
+from tests.unit.plugins.storage.test_store import azure_settings, google_settings, lake_settings
 from tests.unit.plugins.storage.world import ORDER, TOPIC, committed, local_settings, order, record, s3_settings
 
 FORMATS = ("Avro", "Parquet", "Json")
@@ -150,6 +151,13 @@ def test_azures_storage_comes_back(azure: StoreServer) -> None:
     """The configuration of the sink becomes that of the source, from Avro."""
     settings = {**azure_settings(azure), "topics.dir": "azure-back"}
     check_back(AzureBlobStorageSinkConnector, AzureBlobStorageSourceConnector, settings, "azblob.poll.interval.ms")
+
+
+def test_a_data_lake_comes_back(azure: StoreServer) -> None:
+    """The configuration of the sink becomes that of the source, from Parquet."""
+    settings = {**lake_settings(azure), "topics.dir": "lake-back"}
+    interval = "azure.datalake.gen2.poll.interval.ms"
+    check_back(AzureDataLakeGen2SinkConnector, AzureDataLakeGen2SourceConnector, settings, interval)
 
 
 def check_back(sink: Any, kind: Any, settings: dict[str, str], interval: str) -> None:

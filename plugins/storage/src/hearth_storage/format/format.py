@@ -8,6 +8,17 @@ from typing import Any, BinaryIO, NamedTuple
 
 from hearth_api import Schema
 
+FORMAT = "hearth_storage.format.format:FileFormat"
+"""The class of formats, as `class_choice` names it."""
+FORMATS = {
+    "AvroFormat": "hearth_storage.format.avro:AvroFormat",
+    "JsonFormat": "hearth_storage.format.json_lines:JsonFormat",
+    "ParquetFormat": "hearth_storage.format.parquet:ParquetFormat",
+    "ByteArrayFormat": "hearth_storage.format.text:ByteArrayFormat",
+    "StringFormat": "hearth_storage.format.text:StringFormat",
+}
+"""Confluent's names of formats, and the classes here."""
+
 
 class FormatWriter(ABC):
     """Writes columns of one schema to a file. Used by one thread at a time."""

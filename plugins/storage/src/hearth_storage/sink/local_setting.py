@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from hearth_api import Importance, NonEmptyString, ValidString, key
+from hearth_storage.place.client_option import STORAGE
 from hearth_storage.place.directory import place_of
 from hearth_storage.place.place import Place
-from hearth_storage.sink.sink_setting import STORAGE, StorageSinkConfig
+from hearth_storage.sink.sink_setting import StorageSinkConfig
 
 
 class FilesSinkConfig(StorageSinkConfig):

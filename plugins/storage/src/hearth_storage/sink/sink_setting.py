@@ -19,19 +19,13 @@ from hearth_api import (
     Width,
     key,
 )
-from hearth_storage.format.format import FileFormat
+from hearth_storage.class_choice import choice, counterpart
+from hearth_storage.format.format import FORMAT, FORMATS, FileFormat
+from hearth_storage.place.client_option import STORAGE
 from hearth_storage.place.place import Place
-from hearth_storage.sink.class_choice import choice, counterpart
 from hearth_storage.sink.joda_format import zone_of
 
-CONNECTOR, STORAGE, PARTITIONER, KEYS = "Connector", "Storage", "Partitioner", "Keys and Headers"
-FORMATS = {
-    "AvroFormat": "hearth_storage.format.avro:AvroFormat",
-    "JsonFormat": "hearth_storage.format.json_lines:JsonFormat",
-    "ParquetFormat": "hearth_storage.format.parquet:ParquetFormat",
-    "ByteArrayFormat": "hearth_storage.format.text:ByteArrayFormat",
-    "StringFormat": "hearth_storage.format.text:StringFormat",
-}
+CONNECTOR, PARTITIONER, KEYS = "Connector", "Partitioner", "Keys and Headers"
 PARTITIONERS = {
     "DefaultPartitioner": "hearth_storage.sink.partitioner:DefaultPartitioner",
     "FieldPartitioner": "hearth_storage.sink.partitioner:FieldPartitioner",
@@ -44,11 +38,8 @@ EXTRACTORS = {
     for name in ("Wallclock", "Record", "RecordField")
     for ending in ("", "TimestampExtractor")
 }
-FORMAT, PARTITION, EXTRACT = (
-    "hearth_storage.format.format:FileFormat",
-    "hearth_storage.sink.partitioner:Partitioner",
-    "hearth_storage.sink.time_partitioner:TimestampExtractor",
-)
+PARTITION = "hearth_storage.sink.partitioner:Partitioner"
+EXTRACT = "hearth_storage.sink.time_partitioner:TimestampExtractor"
 IGNORE, FAIL, WRITE = "ignore", "fail", "write"
 WITHOUT_EFFECT = {
     "schemas.cache.config": "schemas are cached without a limit that matters",

@@ -8,12 +8,12 @@ from typing import Any
 
 from hearth_api import ConfigError, ConfigType, Importance, Lambda, Range, Settings, ValidString, key
 from hearth_api.java import PatternError, compile_pattern
-from hearth_storage.format.format import FileFormat
+from hearth_storage.class_choice import choice, counterpart
+from hearth_storage.format.format import FORMAT, FORMATS, FileFormat
+from hearth_storage.place.client_option import STORAGE
 from hearth_storage.place.place import Place
-from hearth_storage.sink.class_choice import choice, counterpart
-from hearth_storage.sink.sink_setting import FORMAT, FORMATS
 
-CONNECTOR, STORAGE, KEYS = "Connector", "Storage", "Keys and Headers"
+CONNECTOR, KEYS = "Connector", "Keys and Headers"
 RESTORE, GENERIC = "RESTORE_BACKUP", "GENERIC"
 FAIL, IGNORE, LOG, APPEND, REREAD = "fail", "ignore", "log", "append", "reread"
 TASK, TASKS = "task.number", "task.count"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from hearth_storage.source.storage_source_task import StorageSourceTask
 from hearth_storage.source.store_setting import (
     AzureBlobSourceConfig,
+    DataLakeSourceConfig,
     FilesSourceConfig,
     GcsSourceConfig,
     S3SourceConfig,
@@ -27,6 +28,12 @@ class AzureBlobSourceTask(StorageSourceTask):
     """Reads files of a container of Azure's storage."""
 
     settings = AzureBlobSourceConfig
+
+
+class DataLakeSourceTask(StorageSourceTask):
+    """Reads files of a file system of Azure's data lake."""
+
+    settings = DataLakeSourceConfig
 
 
 class FilesSourceTask(StorageSourceTask):

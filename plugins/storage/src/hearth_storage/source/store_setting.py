@@ -5,12 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 from hearth_api import ConfigType, Importance, NonEmptyString, Range, key
+from hearth_storage.place.azure_place_setting import AzureBlobPlaceConfig, DataLakePlaceConfig
+from hearth_storage.place.client_option import STORAGE
 from hearth_storage.place.directory import place_of
+from hearth_storage.place.google_place_setting import GcsPlaceConfig
 from hearth_storage.place.place import Place
-from hearth_storage.sink.azure_setting import AzureBlobPlaceConfig
-from hearth_storage.sink.google_setting import GcsPlaceConfig
-from hearth_storage.sink.s3_setting import S3PlaceConfig
-from hearth_storage.source.source_setting import CONNECTOR, STORAGE, StorageSourceConfig
+from hearth_storage.place.s3_place_setting import S3PlaceConfig
+from hearth_storage.source.source_setting import CONNECTOR, StorageSourceConfig
 
 
 def _interval(store: str, default: int = 60_000) -> Any:
@@ -36,6 +37,12 @@ class AzureBlobSourceConfig(AzureBlobPlaceConfig, StorageSourceConfig):
     """Settings of the source of blob storage."""
 
     poll_interval_ms: int = _interval("azblob")
+
+
+class DataLakeSourceConfig(DataLakePlaceConfig, StorageSourceConfig):
+    """Settings of the source of the data lake."""
+
+    poll_interval_ms: int = _interval("azure.datalake.gen2")
 
 
 class FilesSourceConfig(StorageSourceConfig):

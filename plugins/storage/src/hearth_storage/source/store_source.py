@@ -6,6 +6,7 @@ from hearth_api import Task
 from hearth_storage.source.storage_source import StorageSourceConnector
 from hearth_storage.source.store_setting import (
     AzureBlobSourceConfig,
+    DataLakeSourceConfig,
     FilesSourceConfig,
     GcsSourceConfig,
     S3SourceConfig,
@@ -49,6 +50,19 @@ class AzureBlobStorageSourceConnector(StorageSourceConnector):
         from hearth_storage.source.source_task import AzureBlobSourceTask
 
         return AzureBlobSourceTask
+
+
+class AzureDataLakeGen2SourceConnector(StorageSourceConnector):
+    """Reads files of a file system of the data lake, generation 2."""
+
+    settings = DataLakeSourceConfig
+    place_key = "azure.datalake.gen2.container.name"
+
+    def task_class(self) -> type[Task]:
+        """Return the task class."""
+        from hearth_storage.source.source_task import DataLakeSourceTask
+
+        return DataLakeSourceTask
 
 
 class FilesSourceConnector(StorageSourceConnector):

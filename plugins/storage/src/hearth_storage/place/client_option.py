@@ -8,6 +8,9 @@ from urllib.parse import quote, urlsplit, urlunsplit
 
 from hearth_api import ConfigError, Lambda, Password
 
+STORAGE = "Storage"
+"""The group of keys that tell where files are."""
+
 
 def retries(most: int, backoff_ms: int) -> dict[str, Any]:
     """Return how requests are repeated; the pause doubles up to a quarter of a minute."""
