@@ -243,7 +243,8 @@ def test_a_file_that_grows_is_read_as_the_key_says(tmp_path: Path, behavior: str
         time.sleep(0.05)
         (tmp_path / "a.txt").write_text("1\n2\n3\n")
         (tmp_path / "b.txt").write_text("later\n")
-        assert [each.value for each in run.take(len(expected))] == expected
+        found = [each.value for each in run.take(len(expected))]
+        assert sorted(found) == sorted(expected)  # a listing may have passed the first file before it grew
     again = read(tmp_path, len(expected), offsets_of(before), **words)
     assert [each.value for each in again] == expected
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -10,11 +11,12 @@ from hypothesis import strategies as st
 
 import hearth_api as api
 from hearth_api import Schema, SchemaBuilder, SinkRecord, Struct, TopicPartition
-from hearth_api.batch import BatchSinkTask
-from hearth_api.testing import SinkRun
+from hearth_api.batch import BatchSinkTask, BatchSourceTask
+from hearth_api.testing import SinkRun, SourceRun
 from hearth_storage.place.local_place import LocalPlace
 from hearth_storage.place.place import Place
 from hearth_storage.sink.local import FilesSinkConnector
+from hearth_storage.source.store_source import FilesSourceConnector
 from tests.timeouts import eventually
 
 TOPIC = "orders"
@@ -83,6 +85,23 @@ def committed(run: SinkRun, offset: int, partition: int = 0) -> bool:
 def in_groups(records: Sequence[SinkRecord], size: int) -> Iterable[Sequence[SinkRecord]]:
     """Yield records in puts of a size."""
     return (records[start : start + size] for start in range(0, len(records), size))
+
+
+def polled(_kind: type[BatchSourceTask], data: st.DataObject, folder: Path) -> tuple[list[Any], list[Any]]:
+    """Return what both forms read from files; the tasks of all stores are one."""
+    values = data.draw(st.lists(st.none() | st.integers(0, 9), min_size=1, max_size=12), label="values")
+    cut = data.draw(st.integers(1, len(values)), label="cut")
+    for number, part in enumerate(each for each in (values[:cut], values[cut:]) if each):
+        name = data.draw(st.sampled_from(("jsonl", "txt")), label="extension")
+        text = "".join(f'{{"id":{json.dumps(value)}}}\n' for value in part)
+        (folder / f"{number}.{name}").write_text(text)
+    more = {"mode": "GENERIC", "topics.dir": "", "topic.regex.list": f"{TOPIC}:.*", "file.poll.interval.ms": "20"}
+    config = {"name": "back", "directory": str(folder), **more}
+    found = []
+    for columns in (False, True):
+        with SourceRun(FilesSourceConnector, config, in_columns=columns) as run:
+            found.append([each.new_record(timestamp=0) for each in run.take(len(values))])
+    return found[0], found[1]
 
 
 def put(_kind: type[BatchSinkTask], data: st.DataObject, folder: Path) -> tuple[list[Any], list[Any]]:
