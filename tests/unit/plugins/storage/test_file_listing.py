@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from hearth_api import OffsetStorageReader
 from hearth_api.testing import MemorySourceTaskContext
-from hearth_storage.place.local_place import LocalPlace
-from hearth_storage.source.file_position import partition_of
+from hearth_storage.source.file_position import FILE
 from hearth_storage.source.source_task import FilesSourceTask
 from hearth_storage.source.storage_source_task import LONGEST_POLL
 
@@ -41,13 +41,33 @@ def folder(tmp_path: Path, count: int) -> Path:
     return tmp_path
 
 
+class EndedFiles(MemorySourceTaskContext, OffsetStorageReader):
+    """A context in which files were read to their end."""
+
+    def __init__(self, files: set[str]) -> None:
+        super().__init__()
+        self._files = files
+
+    def offset_storage_reader(self) -> OffsetStorageReader:
+        """Return itself."""
+        return self
+
+    def offset(self, partition: Mapping[str, Any]) -> dict[str, Any] | None:
+        """Return the end of a file that was read."""
+        return {"row": 1, "version": "", "end": True} if partition[FILE] in self._files else None
+
+    def offsets(self, partitions: Sequence[Mapping[str, Any]]) -> list[dict[str, Any] | None]:
+        """Return those of several files."""
+        return [self.offset(each) for each in partitions]
+
+
 @contextmanager
-def reading(folder: Path, offsets: Any = ()) -> Iterator[FilesSourceTask]:
+def reading(folder: Path, files: set[str] | None = None) -> Iterator[FilesSourceTask]:
     """Run a task of all files."""
     config = {"name": "in", "directory": str(folder), "mode": "GENERIC", "topics.dir": "",
               "file.poll.interval.ms": "100", "topic.regex.list": "t:.*"}  # fmt: skip
     task = FilesSourceTask()
-    task.initialize(MemorySourceTaskContext(config, offsets))
+    task.initialize(EndedFiles(files or set()))
     task.start(config)
     try:
         yield task
@@ -77,15 +97,11 @@ def test_records_come_while_files_are_listed(folder: Path) -> None:
 
 def test_a_new_file_is_found_behind_all_that_were_read(folder: Path, count: int) -> None:
     """After a start with their offsets, and again in a later listing; polls return in time."""
-    files = sorted(str(each.relative_to(folder)) for each in folder.rglob("*.txt"))
-    place = LocalPlace(folder).address
-    offsets = [(partition_of(place, name), {"row": 1, "version": "", "end": True}) for name in files]
+    files = {str(each.relative_to(folder)) for each in folder.rglob("*.txt")}
     assert len(files) == count
     (folder / "~new.txt").write_text("new\n")
-    with reading(folder, offsets) as task:
-        started = time.monotonic()
+    with reading(folder, files) as task:
         (found,), longest = polled(task, 1)
-        print(f"{count} files were listed in {time.monotonic() - started:.2f} s, the longest poll took {longest:.2f}")
         assert found.column("value").to_pylist() == ["new"]
         (folder / "~newer.txt").write_text("newer\n")
         (found,), again = polled(task, 1)

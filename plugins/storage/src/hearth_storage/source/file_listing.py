@@ -159,7 +159,7 @@ class FileListing:
                     found.append(Unread(file, start))
                     continue
                 assert position is not None
-                if position.version != file.version:
+                if position.version not in ("", file.version):
                     _log.warning("%s has changed since it was read; behavior.on.change=append or reread reads it"
                                  " again", file.name)  # fmt: skip
                 self._known[file.name] = Position(position.row, file.version, is_end=True)
