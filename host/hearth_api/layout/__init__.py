@@ -2,9 +2,11 @@
 
 `template` finds the varying parts of texts whose constant parts are the same, for JSON readers. `uniform_rows` does so
 for schemaless columns, with `scalars` in place of the varying parts; `stretch` writes the values composed of them.
-`spans` cuts texts and joins them. `rewriting` rewrites texts of any layout.
+`spans` cuts texts and joins them. `rewriting` rewrites texts of any layout, and
+`map_members` reads and replaces a few members of their maps.
 """
 
+from hearth_api.layout.map_members import MapMembers, MemberGroup
 from hearth_api.layout.rewriting import Moves, Rewriting, flattened, java_lines
 from hearth_api.layout.scalars import ScalarsOfColumn
 from hearth_api.layout.spans import (
@@ -35,6 +37,8 @@ __all__ = [
     "Fitting",
     "Known",
     "Layouts",
+    "MapMembers",
+    "MemberGroup",
     "ScalarsOfColumn",
     "Moves",
     "NoTemplateError",

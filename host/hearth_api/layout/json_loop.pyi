@@ -13,6 +13,4 @@ class Rewriter:
         spare: int,
         ends: int,
         sure: int,
-        over: int = 0,
-        over_offsets: int = 0,
     ) -> int: ...

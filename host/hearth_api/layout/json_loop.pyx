@@ -12,7 +12,7 @@ cdef enum:
     DEEPEST = 64
     MOST_MEMBERS = 256  # of all open objects
     LARGEST_TABLE = 512
-    MOST_NAMES = 64  # of moved members, and of members put over others
+    MOST_NAMES = 64  # of moved members
     GROWTH = 64  # how much longer numbers may make a text
 
 
@@ -24,14 +24,13 @@ cdef class Rewriter:
     cdef int32_t places[LARGEST_TABLE + 1]
     cdef Frame frames[DEEPEST]
     cdef Name names[MOST_NAMES]
-    cdef Over over[MOST_NAMES]
-    cdef int count, depth, names_count, taken, over_count, replaced
+    cdef int count, depth, names_count, taken
     cdef bint is_utf8, is_moving, keeps_others, is_leaving, is_copied, is_tagged, is_broken
     cdef list added, owned
     cdef Py_ssize_t growth, grown
     cdef uint8_t *out
     cdef uint8_t *spare
-    cdef size_t at, left_from, value_from
+    cdef size_t at, left_from
 
     def __init__(self, moves=None):
         """Store how to move members: new names by name, None for removed ones, whether others are kept, names and
@@ -65,16 +64,13 @@ cdef class Rewriter:
 
     def write(
         self, size_t content, size_t offsets, Py_ssize_t count, bint is_utf8, size_t out, size_t spare, size_t ends,
-        size_t states, size_t over=0, size_t over_offsets=0,
+        size_t states,
     ):
         """Write ``count`` texts, and to ``ends`` (32 bits) 0 and the end of each.
 
-        ``states`` gets a byte for each: 1 if it was written, 2 if no reader accepts it as JSON. ``over`` optionally
-        holds an object for each text, whose members are put over those of the map. ``out`` and ``spare`` must have the
-        ``room`` for these texts in addition. Returns the number of bytes written.
+        ``states`` gets a byte for each: 1 if it was written, 2 if no reader accepts it as JSON. ``out`` and ``spare``
+        must have the ``room`` for these texts. Returns the number of bytes written.
         """
-        cdef const uint8_t *other = <const uint8_t *>over
-        cdef const int64_t *other_start = <const int64_t *>over_offsets
         cdef const uint8_t *text = <const uint8_t *>content
         cdef const int64_t *start = <const int64_t *>offsets
         cdef int32_t *end = <int32_t *>ends
@@ -83,10 +79,8 @@ cdef class Rewriter:
         self.out, self.spare, self.is_utf8, self.at = <uint8_t *>out, <uint8_t *>spare, is_utf8, 0
         end[0] = 0
         for row in range(count):
-            self.over_count, self.is_broken = 0, False
-            state[row] = (
-                other == NULL or self.read_over(other + other_start[row], other + other_start[row + 1])
-            ) and self.row(text + start[row], text + start[row + 1])
+            self.is_broken = False
+            state[row] = self.row(text + start[row], text + start[row + 1])
             if not state[row]:
                 self.at, state[row] = end[row], 2 if self.is_broken else 0
             end[row + 1] = <int32_t>self.at
@@ -98,7 +92,7 @@ cdef class Rewriter:
         cdef uint8_t byte
         cdef bint is_done
         self.count = self.depth = 0
-        self.taken, self.grown, self.replaced, self.is_leaving, self.is_tagged = 0, 0, -1, False, False
+        self.taken, self.grown, self.is_leaving, self.is_tagged = 0, 0, False, False
         at = past_space(at, end)
         if self.is_moving and (at == end or at[0] != 0x7B):
             return False
@@ -233,8 +227,6 @@ cdef class Rewriter:
             self.put(0x2C)
         if not self.begin_member(at, last, self.is_moving and self.depth == 1):
             return NULL
-        if self.depth == 1:
-            self.value_from = self.at
         at = past_space(last + 1, end)
         if at == end or at[0] != 0x3A:
             self.is_broken = at == end or at[0] != 0
@@ -262,7 +254,6 @@ cdef class Rewriter:
                     break
             if self.grown > self.growth:
                 return False
-            self.replaced = self.find_over(start, length, hash_)
         member.hash, member.length, member.start = hash_, length, self.at
         self.put(0x22)
         self.copy(start, length)
@@ -275,47 +266,7 @@ cdef class Rewriter:
         if self.is_leaving and self.depth == 1:
             self.at, self.count = self.left_from, self.count - 1
             return
-        if self.replaced >= 0 and self.depth == 1:
-            self.at = self.value_from
-            self.copy(self.over[self.replaced].value, self.over[self.replaced].size)
-            self.over[self.replaced].is_used = True
         self.members[self.count - 1].end = self.at
-
-    cdef inline int find_over(self, const uint8_t *start, int32_t length, uint32_t hash_) noexcept:
-        """Return the index of the member put over one of a name, -1 if there is none."""
-        cdef int number
-        for number in range(self.over_count):
-            if self.over[number].hash == hash_ and self.over[number].length == length:
-                if memcmp(self.over[number].name, start, length) == 0:
-                    return number
-        return -1
-
-    cdef bint read_over(self, const uint8_t *at, const uint8_t *end) noexcept:
-        """Read the members that are put over others; return whether that succeeded."""
-        cdef const uint8_t *last
-        cdef Over *each
-        if end - at < 2 or at[0] != 0x7B:
-            return False
-        at += 1
-        while at < end and at[0] == 0x22:
-            if self.over_count == MOST_NAMES:
-                return False
-            each = &self.over[self.over_count]
-            each.name = at + 1
-            last = past_name(at + 1, end)
-            if last == NULL or end - last < 3 or last[1] != 0x3A:
-                return False
-            each.length, each.hash, each.is_used = <int32_t>(last - each.name), hash_of(each.name, last), False
-            each.value = last + 2
-            at = past_value(each.value, end)
-            if at == NULL or at == end:
-                return False
-            each.size = at - each.value
-            self.over_count += 1
-            at += at[0] == 0x2C
-        if self.over_count == 1 and self.over[0].length > 0 and self.over[0].name[0] == 0x40:
-            return False  # a tag
-        return at + 1 == end and at[0] == 0x7D
 
     cdef bint close(self, Frame *frame) except -1:
         """Put the members of an object in order and discard them; return whether that succeeded."""
@@ -334,7 +285,6 @@ cdef class Rewriter:
         """Write the added members; return whether there is room for them."""
         cdef const uint8_t *start
         cdef bytes name, text
-        cdef int number
         for name, text in self.added:
             if self.count == MOST_MEMBERS:
                 return False
@@ -345,16 +295,6 @@ cdef class Rewriter:
             start = text
             self.copy(start, len(text))
             self.members[self.count - 1].end = self.at
-        for number in range(self.over_count):
-            if not self.over[number].is_used:
-                if self.count == MOST_MEMBERS:
-                    return False
-                if self.count > 0:
-                    self.put(0x2C)
-                start = self.over[number].name
-                self.begin_member(start, start + self.over[number].length, False)
-                self.copy(self.over[number].value, self.over[number].size)
-                self.members[self.count - 1].end = self.at
         return not is_tag(self.out, self.members, self.count)
 
     cdef bint order(self, int first, Py_ssize_t size) noexcept:

@@ -18,15 +18,6 @@ cdef struct Frame:
     int closing
 
 
-cdef struct Over:
-    uint32_t hash
-    int32_t length
-    const uint8_t *name
-    const uint8_t *value
-    size_t size
-    bint is_used
-
-
 cdef struct Name:
     uint32_t hash
     int32_t length

@@ -149,23 +149,3 @@ cdef bint is_ascii(const uint8_t *at, const uint8_t *end) noexcept:
             return False
         at += 1
     return True
-
-
-cdef const uint8_t *past_value(const uint8_t *at, const uint8_t *end) noexcept:
-    """Return the position after a value written by this API; NULL if it does not end."""
-    cdef Py_ssize_t depth = 0
-    while at < end:
-        if at[0] == 0x22:
-            at = past_string(at + 1, end, True)
-            if at == NULL:
-                return NULL
-        elif at[0] == 0x7B or at[0] == 0x5B:
-            depth += 1
-        elif at[0] == 0x7D or at[0] == 0x5D:
-            depth -= 1
-            if depth < 0:
-                return at
-        elif at[0] == 0x2C and depth == 0:
-            return at
-        at += 1
-    return NULL

@@ -64,24 +64,22 @@ class Rewriting:
         if Rewriter is not None and (moves is None or _can_move(moves)):
             self._rewriter = Rewriter(None if moves is None else _encoded(moves))
 
-    def written(self, column: Any, over: Any = None) -> RewrittenColumn:
+    def written(self, column: Any) -> RewrittenColumn:
         """Return the texts of those rows of a binary or string column that it can certainly rewrite.
 
-        The texts are UTF-8, written as by this API. `over` holds objects, written that way already, whose members are
-        put over those of the maps, one for each map.
+        The texts are UTF-8, written as by this API.
         """
         rewriter, count, (content, offsets) = self._rewriter, len(column), memory(column)
         if rewriter is None or not len(content):
             return _nothing(count)
-        others = () if over is None else memory(over)
-        room = rewriter.room(len(content), count) + (len(others[0]) if others else 0)
+        room = rewriter.room(len(content), count)
         is_utf8 = _is_utf8(column, content)
         spare = np.empty(room, np.uint8)
 
         def write(out: int, ends: int, states: int) -> int:
             own = address_of(spare)
             texts = address_of(content), address_of(offsets), count, is_utf8, out, own, ends, states
-            return rewriter.write(*texts, *map(address_of, others))
+            return rewriter.write(*texts)
 
         return _written(write, count, room)
 

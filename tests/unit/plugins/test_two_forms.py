@@ -33,7 +33,7 @@ from hearth_api.batch import (
     plain_to_json,
     values_to_column,
 )
-from hearth_api.layout import rewriting, template
+from hearth_api.layout import map_members, rewriting, template
 from hearth_api.schema import deep_key
 from hearth_execution.failure import first_of_each_row
 from hearth_execution.load import load_class
@@ -167,6 +167,7 @@ def test_rows_of_one_layout_are_changed_as_single_ones(few: int, is_compiled: bo
         if not is_compiled:
             patch.setattr(rewriting, "Rewriter", None)
             patch.setattr(rewriting, "Flattener", None)
+            patch.setattr(map_members, "MemberIndex", None)
         through_a_chain(read_maps(data), data)
 
 

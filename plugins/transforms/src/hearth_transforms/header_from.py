@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from hearth_api import (
@@ -119,8 +120,7 @@ class HeaderFrom(FieldTransformation):
         schema, value = self.side.schema(record), self.side.value(record)
         headers = record.headers.duplicate()
         if schema is None:
-            found = self._found_in_map(value, record)
-            rest = self._alteration.map(value, record) if self._moves else _copied(value)
+            rest, *found = self._split(value, record)
             for name, each in zip(self._headers, found):
                 headers.add(name, None, each)
             return self.side.replaced(record, None, rest).new_record(headers=headers)
@@ -158,19 +158,27 @@ class HeaderFrom(FieldTransformation):
         return NotImplemented if rest is NotImplemented else [each.with_columns(headers=headers) for each in rest]
 
     def _apply_to_maps(self, batch: Batch) -> list[Batch] | PartlyFailed:
-        from hearth_api.layout import Moves
-        from hearth_transforms import header_column
         from hearth_transforms.plain_column import MapUse
 
-        use = MapUse.reading(self._paths)
-        found = self._plain.made(self.side, batch, self._found_in_map, len(self._paths), use)
-        added = [header_column.plain(name, each) for name, each in zip(self._headers, found)]
-        headers = header_column.appended(batch.column("headers"), added, batch.num_rows)
-        with_headers = batch.with_columns(headers=headers)
-        if self._moves:
-            return super().apply_batch(with_headers)
-        copying = MapUse(moves=Moves(is_copied=True))
-        return self._plain.changed(self.side, with_headers, lambda value, _: _copied(value), use=lambda _: copying)
+        use, count = MapUse.reading(self._paths), len(self._paths)
+        if self._moves and not all(len(path.steps) == 1 for path in self._paths):
+            found = self._plain.made(self.side, batch, self._found_in_map, count, use)
+            return super().apply_batch(self._with_headers(batch, found))
+        use = replace(use, removes=self._moves)
+        rest, *found = self._plain.made(self.side, batch, self._split, 1 + count, use)
+        return [self.side.replaced_column(self._with_headers(batch, found), None, rest)]
+
+    def _with_headers(self, batch: Batch, columns: list[Any]) -> Batch:
+        """Return the batch with a header for each column without schema."""
+        from hearth_transforms import header_column
+
+        added = [header_column.plain(name, each) for name, each in zip(self._headers, columns)]
+        return batch.with_columns(headers=header_column.appended(batch.column("headers"), added, batch.num_rows))
+
+    def _split(self, value: Any, record: Any) -> tuple[Any, ...]:
+        """Return the rest of a map, and the header values."""
+        found = self._found_in_map(value, record)
+        return (self._alteration.map(value, record) if self._moves else _copied(value)), *found
 
     def _found_in_map(self, value: Any, record: Any) -> tuple[Any, ...]:
         """Return the header values of a map."""

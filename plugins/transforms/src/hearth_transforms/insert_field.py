@@ -16,7 +16,7 @@ from hearth_transforms.side import KEY, VALUE
 
 if TYPE_CHECKING:
     from hearth_api.layout import Moves
-    from hearth_transforms.plain_column import AddedColumns
+    from hearth_transforms.plain_making import AddedColumns
 
 _SUFFIX = " A ! at its end makes the field required, a ? optional, the default."
 

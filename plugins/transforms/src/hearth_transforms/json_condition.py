@@ -31,8 +31,8 @@ _REGEX = re.compile(r"\s*/((?:[^/\\]|\\.)*)/([dmsuxiU]*)", re.DOTALL)
 _CONSTANTS = {"true": True, "false": False, "null": None}
 
 
-def parse_condition(text: str, place: int, parse_steps: Any, follow: Any) -> tuple[Condition, int]:
-    """Parse the parenthesised condition at a position; return it and its end.
+def parse_condition(text: str, place: int, parse_steps: Any, follow: Any) -> tuple[Condition, tuple[Any, ...], int]:
+    """Parse the parenthesised condition at a position; return it, its paths and its end.
 
     `parse_steps` and `follow` parse and evaluate the paths in it, which may contain conditions themselves.
     """
@@ -40,7 +40,7 @@ def parse_condition(text: str, place: int, parse_steps: Any, follow: Any) -> tup
     reader.expect("(")
     condition = reader.alternatives()
     reader.expect(")")
-    return condition, reader.place
+    return condition, tuple(reader.paths), reader.place
 
 
 class _Reader:
@@ -49,6 +49,7 @@ class _Reader:
     def __init__(self, text: str, place: int, parse_steps: Any, follow: Any) -> None:
         self.text, self.place = text, place
         self._parse_steps, self._follow = parse_steps, follow
+        self.paths: list[tuple[str, Any]] = []
 
     def expect(self, symbol: str) -> None:
         if not self._skip(symbol):
@@ -116,6 +117,7 @@ class _Reader:
     def _path(self, start: str) -> Operand:
         self.expect(start)
         steps, self.place = self._parse_steps(self.text, self.place)
+        self.paths.append((start, steps))
         is_definite = all(step.is_definite for step in steps)
         follow = self._follow
 

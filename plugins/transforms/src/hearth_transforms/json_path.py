@@ -41,6 +41,9 @@ class JsonPath:
         if whole[end:].strip():
             raise ValueError(f"{whole!r} is not a valid path from {whole[end:]!r} on")
         self.is_definite = all(step.is_definite for step in self._steps)
+        names = _read_from_root(self._steps, at_root=True)
+        self.names = frozenset(names) if names and self._steps else None
+        """The members of the root on which it depends whether there is a match; None if it is not known."""
 
     def find(self, value: Any) -> list[Any] | None:
         """Return all matches, None if a definite part of the path is missing."""
@@ -77,6 +80,27 @@ def parse_steps(text: str, start: int) -> tuple[tuple[Step, ...], int]:
     return tuple(steps), place
 
 
+def _read_from_root(steps: tuple[Step, ...], at_root: bool, is_read: bool = False) -> set[str] | None:
+    """Return the members of the root that steps read, from the root on or from another value; None if not known.
+
+    `is_read` means that the matches are read, too, not counted alone.
+    """
+    names: set[str] = set()
+    for step in steps:
+        if isinstance(step.take, _Filter):
+            for start, inner in step.take.paths:
+                found = _read_from_root(inner, at_root or start == "$", is_read=True)
+                if found is None:
+                    return None
+                names |= found
+        elif at_root and not isinstance(step.take, _Member):
+            return None
+        elif isinstance(step.take, _Member) and at_root:
+            names.add(step.take.name)
+            at_root = False
+    return None if at_root and is_read else names
+
+
 def _read_name(text: str, place: int) -> tuple[Step, int]:
     if text.startswith("*", place):
         return Step(_take_members), place + 1
@@ -85,7 +109,7 @@ def _read_name(text: str, place: int) -> tuple[Step, int]:
         raise ValueError(f"a name is missing in {text!r} at position {place}")
     if text.startswith("(", match.end()):
         raise ValueError(f"the function {match.group()!r} in {text!r} is not supported")
-    return Step(_member(match.group()), is_definite=True), match.end()
+    return Step(_Member(match.group()), is_definite=True), match.end()
 
 
 def _read_bracket(text: str, place: int) -> tuple[Step, int]:
@@ -107,7 +131,7 @@ def _read_names(text: str, start: int) -> tuple[Step, int]:
     takes = []
     place = start
     while match := _QUOTED.match(text, place):
-        takes.append(_member(_ESCAPE.sub(r"\1", match[1] if match[1] is not None else match[2])))
+        takes.append(_Member(_ESCAPE.sub(r"\1", match[1] if match[1] is not None else match[2])))
         place = match.end()
         if match[3] == "]":
             return _one_or_more(takes), place
@@ -115,11 +139,11 @@ def _read_names(text: str, start: int) -> tuple[Step, int]:
 
 
 def _read_filter(text: str, place: int) -> tuple[Step, int]:
-    condition, place = parse_condition(text, place, parse_steps, follow)
+    condition, paths, place = parse_condition(text, place, parse_steps, follow)
     match = re.compile(r"\s*\]").match(text, place)
     if match is None:
         raise ValueError(f"a ] is missing in {text!r} at position {place}")
-    return Step(_Filter(condition)), match.end()
+    return Step(_Filter(condition, paths)), match.end()
 
 
 @dataclass(frozen=True)
@@ -127,6 +151,8 @@ class _Filter:
     """Matches an object that fulfils a condition, and the items of an array that do."""
 
     condition: Condition
+    paths: tuple[tuple[str, tuple[Step, ...]], ...]
+    """The paths in the condition: where each starts, `@` or `$`, and its steps."""
 
     def __call__(self, value: Any, root: Any) -> list[Any] | None:
         if isinstance(value, list):
@@ -142,17 +168,20 @@ def _one_or_more(takes: list[Take]) -> Step:
     return Step(lambda value, root: [each for take in takes for each in take(value, root) or []])
 
 
-def _member(name: str) -> Take:
-    def take(value: Any, root: Any) -> list[Any] | None:
+@dataclass(frozen=True)
+class _Member:
+    """Matches the member of a name."""
+
+    name: str
+
+    def __call__(self, value: Any, root: Any) -> list[Any] | None:
         found = _ABSENT
         if isinstance(value, Struct):
-            field = value.schema.field(name)
+            field = value.schema.field(self.name)
             found = _ABSENT if field is None else value.get(field)
         elif isinstance(value, dict):
-            found = value.get(name, _ABSENT)
+            found = value.get(self.name, _ABSENT)
         return None if found is _ABSENT else [found]
-
-    return take
 
 
 def _item(number: int) -> Take:

@@ -23,7 +23,8 @@ from hearth_transforms.side import R, Side
 
 if TYPE_CHECKING:
     from hearth_api.layout import Moves
-    from hearth_transforms.plain_column import AddedColumns
+    from hearth_transforms.plain_column import MapUse
+    from hearth_transforms.plain_making import AddedColumns
 
 T = TypeVar("T")
 Place = tuple[str, ...]
@@ -52,13 +53,16 @@ class Alteration(ABC):
         """Return the member moves if they are the same for all records of a topic, else None."""
         return None
 
-    is_within: ClassVar[bool] = False
-    """Whether it alters the value of its one touched member, and returns maps unchanged in which that is null."""
-
     @property
     def touched(self) -> Collection[str]:
         """Return the members that the alteration reads or replaces in a copy of the map, if it does nothing else."""
         return ()
+
+    def use(self, record: Any) -> MapUse:
+        """Return what it does with maps, given the `AddedColumns` entry of a row."""
+        from hearth_transforms.plain_column import MapUse
+
+        return MapUse(moves=self.moves(record), touched=self.touched)
 
     @abstractmethod
     def columns(self, schema: Schema, updated: Schema, column: Any, batch: Batch) -> list[Any] | None:
@@ -70,8 +74,6 @@ class Alteration(ABC):
 
 class _Within(Alteration):
     """Alters the value of a field."""
-
-    is_within = True
 
     def __init__(self, name: str, inner: Alteration, purpose: str) -> None:
         self._name, self._inner, self._purpose = name, inner, purpose
@@ -97,16 +99,19 @@ class _Within(Alteration):
             values[field.index] = self._inner.struct(inner, updated.fields[field.index].schema, record)
         return Struct.unchecked(updated, values)
 
-    @property
-    def touched(self) -> Collection[str]:
-        return [self._name]
+    def use(self, record: Any) -> MapUse:
+        from hearth_transforms.plain_column import MapUse, Step
+
+        return MapUse(within=(self._name, Step(self._altered, self._inner.use(record))))
 
     def map(self, value: dict[str, Any], record: Any) -> dict[str, Any]:
         found = value.get(self._name)
         if found is None:
             return value
-        altered = self._inner.map(require_map(found, self._purpose), record)
-        return hash_ordered({**value, self._name: altered}, copied=len(value))
+        return hash_ordered({**value, self._name: self._altered(found, record)}, copied=len(value))
+
+    def _altered(self, value: Any, record: Any) -> dict[str, Any]:
+        return self._inner.map(require_map(value, self._purpose), record)
 
     def columns(self, schema: Schema, updated: Schema, column: Any, batch: Batch) -> list[Any] | None:
         from hearth_transforms import struct_column as columns
@@ -133,7 +138,8 @@ class _Within(Alteration):
 class _OneByOne(Alteration):
     """Applies several alterations in order."""
 
-    def __init__(self, alterations: Iterable[Alteration]) -> None:
+    def __init__(self, alterations: Iterable[Alteration], purpose: str) -> None:
+        self._purpose = purpose
         self._alterations = [(each, lru_cache(maxsize=1000)(each.schema)) for each in alterations]
 
     def schema(self, schema: Schema) -> Schema:
@@ -151,6 +157,16 @@ class _OneByOne(Alteration):
         for each, _ in self._alterations:
             value = each.map(value, record)
         return value
+
+    def use(self, record: Any) -> MapUse:
+        from hearth_transforms.plain_column import MapUse, Step
+
+        return MapUse(
+            steps=[
+                Step(lambda value, own, each=each: each.map(require_map(value, self._purpose), own), each.use(record))
+                for each, _ in self._alterations
+            ]
+        )
 
     def columns(self, schema: Schema, updated: Schema, column: Any, batch: Batch) -> list[Any] | None:
         from hearth_transforms import struct_column as columns
@@ -181,7 +197,7 @@ def nested(alterations: Mapping[Place, Alteration], purpose: str) -> Alteration:
             within.setdefault(place[0], {})[place[1:]] = alteration
     parts: list[Alteration] = [_Within(name, nested(inner, purpose), purpose) for name, inner in within.items()]
     parts += [alterations[()]] if () in alterations else []
-    return parts[0] if len(parts) == 1 else _OneByOne(parts)
+    return parts[0] if len(parts) == 1 else _OneByOne(parts, purpose)
 
 
 class FieldTransformation(FieldPlugin):
@@ -213,25 +229,17 @@ class FieldTransformation(FieldPlugin):
     def apply_batch(self, batch: Batch) -> list[Batch] | Declined:
         """Alter the columns of the fields; maps, which have no columns, are altered separately."""
         from hearth_transforms import struct_column
-        from hearth_transforms.plain_column import MapUse
 
         if self.side.schema(batch) is not None:
             return struct_column.with_structs(self.side, batch, self._columns)
         added = self._added(batch)
         if added is None:
             return NotImplemented
-        found = self._alteration
-        return self._plain.changed(
-            self.side,
-            batch,
-            self._altered_plain,
-            added,
-            lambda own: MapUse(moves=found.moves(own), touched=found.touched, is_within=found.is_within),
-        )
+        return self._plain.changed(self.side, batch, self._altered_plain, added, self._alteration.use)
 
     def _added(self, batch: Batch) -> AddedColumns | None:
         """Return the record attributes for altering maps; None if the records themselves are needed."""
-        from hearth_transforms.plain_column import AddedColumns
+        from hearth_transforms.plain_making import AddedColumns
 
         return AddedColumns()
 

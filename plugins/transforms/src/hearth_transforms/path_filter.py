@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from functools import partial
 from typing import Any, ClassVar
 
-from hearth_api import ConfigError, DataError, Importance, Lambda, Schema, Settings, ValidString, key
-from hearth_api.batch import Batch, BatchTransformation, column_to_values
+from hearth_api import ConfigError, ConnectError, DataError, Importance, Lambda, Schema, Settings, ValidString, key
+from hearth_api.batch import Batch, BatchTransformation, LateErrors, PartlyFailed, column_to_values, frameless
 from hearth_transforms.json_path import JsonPath
 from hearth_transforms.plugin import KafkaPlugin
 from hearth_transforms.requirement import require_map, require_struct
@@ -65,15 +66,41 @@ class PathFilter(KafkaPlugin, BatchTransformation):
         """Keep or drop a record."""
         return record if self._is_kept(self.side.schema(record), self.side.value(record)) else None
 
-    def apply_batch(self, batch: Batch) -> list[Batch]:
+    def apply_batch(self, batch: Batch) -> list[Batch] | PartlyFailed:
         """Keep the matching rows without rebuilding their values."""
+        import numpy as np
         import pyarrow as pa
 
         schema, column = self.side.schema(batch), batch.column(self.side.name)
         if column is None:
             return [batch]
-        kept = [self._is_kept(schema, value) for value in column_to_values(schema, column)]
-        return [batch if all(kept) else batch.filter(pa.array(kept, pa.bool_()))]
+        kept, errors = np.zeros(len(column), bool), LateErrors()
+        for rows, value in self._values(schema, column):
+            try:
+                kept[rows] = self._is_kept(schema, value)
+            except ConnectError as error:
+                errors.add(rows, partial(_always, frameless(error)))
+        passed = [batch if kept.all() else batch.filter(pa.array(kept))]
+        return PartlyFailed(passed, errors) if errors else passed
+
+    def _values(self, schema: Schema | None, column: Any) -> Iterator[tuple[Any, Any]]:
+        """Yield the values of a column, with the numbers of their rows; of maps, only what the path reads.
+
+        Maps in which this is the same are one value.
+        """
+        import numpy as np
+
+        left = np.ones(len(column), bool)
+        if schema is None and self._path.names is not None:
+            from hearth_transforms.plain_column import read_members
+
+            for rows, value in read_members(column, self._path.names):
+                left[rows] = False
+                yield rows, value
+        if left.any():
+            rows = np.flatnonzero(left)
+            part = column if left.all() else column.take(rows)
+            yield from zip(rows[:, None], column_to_values(schema, part))
 
     def _is_kept(self, schema: Schema | None, value: Any) -> bool:
         if value is None:
@@ -88,6 +115,11 @@ class PathFilter(KafkaPlugin, BatchTransformation):
                 " missing.or.null.behavior sets whether such records pass (include) or are dropped (exclude)"
             )
         return self._missing == "include"
+
+
+def _always(error: Exception, row: int) -> Exception:
+    """Return the error, whatever the row."""
+    return error
 
 
 class PathFilterKey(PathFilter):

@@ -12,7 +12,7 @@ from hearth_api import INT32_SCHEMA, INT64_SCHEMA, Schema
 from hearth_api.batch import Batch, ScalarColumn, UnlikeError
 from hearth_api.layout import ScalarsOfColumn
 from hearth_transforms.attribute import Row
-from hearth_transforms.plain_column import AddedColumns
+from hearth_transforms.plain_making import AddedColumns
 
 _COLUMNS = (("partition", INT32_SCHEMA), ("offset", INT64_SCHEMA), ("timestamp", INT64_SCHEMA))
 

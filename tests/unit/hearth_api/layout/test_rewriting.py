@@ -211,20 +211,6 @@ def test_maps_whose_members_are_moved() -> None:
     assert written([b"{}"], Moves(added={"a": "\n"})) == ['{"a":"\\n"}']
 
 
-@is_compiled
-def test_members_that_are_put_over_others() -> None:
-    """Whatever they hold; too many are not written, nor any over a value that is not a map."""
-    rewriting_ = Rewriting(Moves(is_copied=True))
-    over = ['{"b":"n\\"},","z":[1,{"y":2}]}', "{}", '{"q":1}', "[]", None, '{"a":1}', '{"q\\n":1}']
-    column, sure, _ = rewriting_.written(
-        pa.array(['{"a":1,"b":{"b":[]}}', '{"b":1}', "{}", "{}", "{}", "[]", "{}"]), pa.array(over)
-    )
-    assert column.to_pylist() == ['{"a":1,"b":"n\\"},","z":[1,{"y":2}]}', '{"b":1}', '{"q":1}']
-    assert sure.tolist() == [True] * 3 + [False] * 4
-    many = plain_to_json(dict.fromkeys(map(str, range(65)), 1))
-    assert rewriting_.written(pa.array(["{}"]), pa.array([many]))[1].tolist() == [False]
-
-
 def flat(value: dict[str, Any], delimiter: str, prefix: str = "") -> list[tuple[str, Any]]:
     """Return the members of an object and of those inside it, with their paths."""
     found = []

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from hearth_api.batch import column_to_values, values_to_column
 from hearth_api.schema import deep_key
-from hearth_transforms.plain_column import to_column, to_values
+from hearth_transforms.plain_text import to_column, to_values
 from tests.unit.hearth_api.strategy import SCHEMALESS
 
 ODD: list[Any] = [
