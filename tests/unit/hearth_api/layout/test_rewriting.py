@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hearth_api.batch import plain_to_json, values_to_column
+from hearth_api.batch import plain_to_json
 from hearth_api.java import hash_ordered, json_ordered
 from hearth_api.layout import Moves, Rewriting, flattened, rewriting
 
@@ -122,19 +122,6 @@ def test_members_are_moved(values: list[Any], moves: Moves) -> None:
     found = written([plain_to_json(value).encode() for value in values], moves)
     for text, value in zip(found, values):
         assert text is None or text == plain_to_json(moved(value, moves))
-
-
-@given(st.lists(st.tuples(JSON, st.none() | st.dictionaries(NAMES, JSON, max_size=3)), max_size=6))
-def test_members_replace_those_of_the_map(rows: list[tuple[Any, dict[str, Any] | None]]) -> None:
-    """In their places, new ones after them; a row without an object to put over it is not written."""
-    texts = [plain_to_json(value) for value, _ in rows]
-    over = values_to_column(None, [over for _, over in rows])
-    column, sure, _ = Rewriting(Moves(is_copied=True)).written(pa.array(texts, pa.string()), over)
-    column.validate(full=True)
-    found = iter(column.to_pylist())
-    for (value, other), is_sure in zip(rows, sure.tolist()):
-        assert not is_sure or next(found) == plain_to_json(hash_ordered({**value, **(other or {})}, copied=len(value)))
-        assert not (is_sure and other is None)
 
 
 USUAL = [
