@@ -7,7 +7,7 @@ an object is evaluated on the object itself, not on its members. Functions such 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -162,7 +162,7 @@ class _Filter:
         return None
 
 
-def _one_or_more(takes: list[Take]) -> Step:
+def _one_or_more(takes: Sequence[Take]) -> Step:
     if len(takes) == 1:
         return Step(takes[0], is_definite=True)
     return Step(lambda value, root: [each for take in takes for each in take(value, root) or []])

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterable, Mapping
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 from hearth_api import ConnectRecord, Schema, Struct, Type
@@ -161,12 +161,10 @@ class _OneByOne(Alteration):
     def use(self, record: Any) -> MapUse:
         from hearth_transforms.plain_column import MapUse, Step
 
-        return MapUse(
-            steps=[
-                Step(lambda value, own, each=each: each.map(require_map(value, self._purpose), own), each.use(record))
-                for each, _ in self._alterations
-            ]
-        )
+        return MapUse(steps=[Step(partial(self._altered, each), each.use(record)) for each, _ in self._alterations])
+
+    def _altered(self, alteration: Alteration, value: Any, record: Any) -> dict[str, Any]:
+        return alteration.map(require_map(value, self._purpose), record)
 
     def columns(self, schema: Schema, updated: Schema, column: Any, batch: Batch) -> list[Any] | None:
         from hearth_transforms import struct_column as columns

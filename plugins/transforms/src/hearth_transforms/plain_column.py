@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from hearth_api.batch import (
     Batch,
@@ -36,7 +37,6 @@ from hearth_api.layout import (
     as_string,
     constant,
     join,
-    memory,
 )
 from hearth_transforms.field_path import FieldPath
 from hearth_transforms.plain_making import AddedColumns, Change, Making, PlacedColumns, Rewrite, rows_in
@@ -85,7 +85,6 @@ _UNKNOWN = MapUse()
 _FIRST = np.arange(1)
 _WORTH_OF_PARTS = 64
 """Parts are short, so that their layouts are worth a search even if few rows have each."""
-_BRACE = ord("{")
 _MOST_REWRITINGS = 16
 
 
@@ -166,8 +165,7 @@ class PlainColumns:
 
     def _take_steps(self, making: Making, column: Any, steps: Sequence[Step]) -> Any:
         """Apply functions to the maps of a column, one after the other, and return their rows."""
-        content, offsets = memory(column)
-        taken = rows = np.flatnonzero(np.append(content, 0)[offsets[:-1]] == _BRACE) if len(content) else offsets[:0]
+        taken = rows = np.flatnonzero(pc.starts_with(column, "{").fill_null(False))
         column = rows_in(column, rows)
         for step in steps:
             column, kept = self._stepped(making, column, step, rows)
