@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import json
 import re
-from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections import deque
+from collections.abc import Callable, Mapping
 from contextlib import closing
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
@@ -17,33 +16,14 @@ from hearth.cli.client_option import confirm, connector_names, echo_items, echo_
 from hearth.cli.json_option import json_option
 from hearth.cli.option_group import options
 from hearth.cli.worker_option import chosen_worker, worker_option
+from hearth.config.sink_key import DEAD_LETTER_TOPIC
 from hearth.foundation.terminal import printable
-from hearth.kafka.client import consumer_config, producer_config
 from hearth.kafka.letter_context import StoredLetter
-from hearth.kafka.topic_range import TopicRange
+from hearth.kafka.letter_queue import LetterGroups, LetterQueue
 from hearth_api import ConfigError
 
-if TYPE_CHECKING:
-    from hearth.config import WorkerConfig
-
-KEY = "errors.deadletterqueue.topic.name"
-_GROUP = "hearth-replay-{}"
 _LONGEST = 300
 _COLUMNS = ("topic", "stage", "exception", "count", "last", "message")
-
-
-@dataclass(frozen=True)
-class DeadLetterQueue:
-    """A dead letter queue, the worker whose Kafka cluster has it, and the configuration of its connector."""
-
-    topic: str
-    worker: WorkerConfig
-    config: Mapping[str, str]
-
-    def letters(self, group: str = "hearth-dlq") -> TopicRange:
-        """Open the topic."""
-        settings = consumer_config(self.worker.originals, self.config, self.topic).config
-        return TopicRange({**settings, "group.id": group}, self.topic)
 
 
 _queue_options = options(
@@ -69,14 +49,9 @@ def dlq() -> None:
 @json_option
 def list_(as_json: bool, **named: Any) -> None:
     """Print the letters by what failed: topic, stage, exception, how many, and the last one's place."""
-    queue = _queue(**named)
-    groups: dict[tuple[str, str, str], list[StoredLetter]] = defaultdict(list)
-    with queue.letters() as letters:
-        for record in letters.read({number: begin for number, (begin, _) in letters.bounds.items()}):
-            letter = StoredLetter.of(record)
-            of = letter.context
-            groups[("?", "?", "no context") if of is None else (of.topic, of.stage, of.exception)].append(letter)
-    items = [_group_json(*group, found) for group, found in sorted(groups.items(), key=lambda each: -len(each[1]))]
+    queue, groups = _queue(**named), LetterGroups()
+    deque(groups.counted(queue.letters()), maxlen=0)
+    items = groups.to_json()
     if as_json:
         echo_items(items, queue=queue.topic)
         return
@@ -90,8 +65,7 @@ def list_(as_json: bool, **named: Any) -> None:
 def count(as_json: bool, **named: Any) -> None:
     """Print how many letters the queue has, by the offsets of its partitions; reads none."""
     queue = _queue(**named)
-    with queue.letters() as letters:
-        total = sum(end - begin for begin, end in letters.bounds.values())
+    total = queue.count()
     if as_json:
         echo_items([{"topic": queue.topic, "letters": total}])
     else:
@@ -106,9 +80,7 @@ def count(as_json: bool, **named: Any) -> None:
 def show(pattern: str | None, limit: int, as_json: bool, **named: Any) -> None:
     """Print the newest letters: place of the record, what failed, key and value as text."""
     queue, matches = _queue(**named), _matcher(pattern)
-    with queue.letters() as letters:
-        begins = {number: begin for number, (begin, _) in letters.bounds.items()}
-        found = [each for each in map(StoredLetter.of, letters.read(begins)) if matches(each)][-limit:]
+    found = list(deque(filter(matches, queue.letters()), maxlen=limit))
     shown = [{**each.to_json(), **_content(each)} for each in found]
     if as_json:
         echo_items(shown, queue=queue.topic)
@@ -122,26 +94,23 @@ def show(pattern: str | None, limit: int, as_json: bool, **named: Any) -> None:
 @dlq.command()
 @_queue_options
 @click.option("--match", "pattern", metavar="REGEX", help="Letters whose stage, exception or message has this.")
+@click.option("--to", metavar="TOPIC", help="Send them to this topic, not to those they came from.")
 @click.option("--max", "most", type=click.IntRange(1), help="The most letters to send.")
 @click.option("--dry-run", is_flag=True, help="Only say what would be sent.")
 @click.option("--yes", is_flag=True, help="Do not ask; needed where there is no terminal.")
-def replay(pattern: str | None, most: int | None, dry_run: bool, yes: bool, **named: Any) -> None:
+def replay(pattern: str | None, to: str | None, most: int | None, dry_run: bool, yes: bool, **named: Any) -> None:
     """Send records back to the topics they came from, each once, with their bytes, timestamps and headers.
 
     Whoever reads those topics gets the records again. The header hearth.replay.count counts, and a record that was
     replayed three times is left. What was replayed is remembered by a consumer group, hearth-replay-TOPIC.
     """
-    from hearth.kafka.letter_replay import LetterReplay
-
     queue, matches = _queue(**named), _matcher(pattern)
-    group = _GROUP.format(queue.topic)
-    with queue.letters(group) as letters:
-        producer = producer_config(queue.worker.originals, queue.config, group).config
-        run = LetterReplay(letters, queue.topic, producer, group)
+    with queue.replay(to) as run:
         chosen = list(run.replay(matches, most))
         for letter in chosen if dry_run else ():
             assert letter.context is not None, "only letters with a context are replayed"
-            click.echo(printable(f"{letter.context.topic}:{letter.context.partition} {letter.context.summary}"))
+            place = f"{to or letter.context.topic}:{letter.context.partition}"
+            click.echo(printable(f"{place} {letter.context.summary}"))
         if chosen and not dry_run:
             if not yes:
                 confirm(f"Send {len(chosen)} records back?", "it")
@@ -153,15 +122,6 @@ def replay(pattern: str | None, most: int | None, dry_run: bool, yes: bool, **na
     click.echo(f"{len(chosen)} {'would be' if dry_run else 'are'} replayed{words}")
 
 
-def _group_json(topic: str, stage: str, exception: str, found: Sequence[StoredLetter]) -> dict[str, Any]:
-    """Return the letters of one cause; their message and place are the last one's."""
-    last = found[-1]
-    message = "" if last.context is None else last.context.message
-    place = f"{last.record.partition}:{last.record.offset}"
-    facts = (topic, stage, exception, len(found), place, message)
-    return dict(zip(_COLUMNS, facts))
-
-
 def _queue(
     name: str | None,
     topic: str | None,
@@ -169,21 +129,23 @@ def _queue(
     bootstrap_servers: str | None,
     context_name: str | None,
     url: str | None,
-) -> DeadLetterQueue:
+) -> LetterQueue:
     if (name is None) == (topic is None):
         raise ConfigError("name a connector or a --topic", code="dead_letter.queue", hint="hearth dlq list NAME")
     worker = chosen_worker(worker_config, context_name, bootstrap_servers)
     if topic is not None:
-        return DeadLetterQueue(topic, worker, {})
+        return LetterQueue(topic, worker.originals, {})
     from hearth.client.selection import Selection
 
     cluster = open_cluster(context_name, url)
     with closing(cluster.client):
         (found,) = Selection((str(name),)).of(cluster.connectors())
-    if not found.config.get(KEY):
-        raise ConfigError(f"{name} has no dead letter queue", code="dead_letter.none", hint=f"it is the key {KEY}")
+    if not found.config.get(DEAD_LETTER_TOPIC):
+        raise ConfigError(
+            f"{name} has no dead letter queue", code="dead_letter.none", hint=f"it is the key {DEAD_LETTER_TOPIC}"
+        )
     overrides = {key: value for key, value in found.config.items() if ".override." in key}
-    return DeadLetterQueue(found.config[KEY], worker, overrides)
+    return LetterQueue(found.config[DEAD_LETTER_TOPIC], worker.originals, overrides)
 
 
 def _matcher(pattern: str | None) -> Callable[[StoredLetter], bool]:

@@ -33,6 +33,7 @@ from hearth_execution.failure import cut
 
 if TYPE_CHECKING:
     from hearth.herder.connector_offset import ConnectorOffsets, Offsets
+    from hearth.herder.letter_desk import LetterDesk
     from hearth.herder.preview import Previews
 
 log = logging.getLogger(__name__)
@@ -103,6 +104,13 @@ class Herder:
         from hearth.herder.preview import Previews
 
         return Previews(self._services.planner)
+
+    @cached_property
+    def letters(self) -> LetterDesk:
+        """Return the service for dead letters, created on first use because it loads librdkafka."""
+        from hearth.herder.letter_desk import LetterDesk
+
+        return LetterDesk(self._services.planner, lambda name: self._entry(name).config)
 
     @cached_property
     def worker_configurations(self) -> WorkerConfigurations:

@@ -83,10 +83,11 @@ class LetterReplay:
     timestamp and own headers, and one that counts the replays.
     """
 
-    def __init__(self, letters: TopicRange, topic: str, producer: Mapping[str, Any], group: str) -> None:
-        """``letters`` is the queue's range, whose consumer has ``group``."""
+    def __init__(self, letters: TopicRange, producer: Mapping[str, Any], group: str, to: str | None = None) -> None:
+        """``letters`` is the queue's range, whose consumer has ``group``; ``to`` stands in for the records' topics."""
         self._letters = letters
-        self._topic = topic
+        self._topic = letters.topic
+        self._to = to
         own = {"transactional.id": group, "enable.idempotence": "true", "log_level": "0"}
         self._producer = Producer(authorized({**producer, **own}))
         self._progress = self._committed()
@@ -150,15 +151,17 @@ class LetterReplay:
     def _produce(self, producer: Producer, letter: StoredLetter, on_delivery: Callable[[Any, Any], Any]) -> None:
         record, context = letter.record, letter.context
         assert context is not None, "letters without a context are left out"
-        if context.topic not in self._partitions:
-            found = producer.list_topics(context.topic, LOOK_SECONDS).topics[context.topic]
-            self._partitions[context.topic] = len(found.partitions)
-        has_partition = context.partition < self._partitions[context.topic]
+        topic = self._to or context.topic
+        if topic not in self._partitions:
+            self._partitions[topic] = len(producer.list_topics(topic, LOOK_SECONDS).topics[topic].partitions)
+            if not self._partitions[topic]:
+                raise ReplayFailed(f"no topic {topic!r} to replay to", hint="create it, or name another with --to")
+        has_partition = context.partition < self._partitions[topic]
         headers = [*letter.own_headers, (REPLAYS, str(letter.replays + 1).encode())]
         more = {} if record.timestamp is None else {"timestamp": record.timestamp}
         if has_partition:
             more["partition"] = context.partition
-        producer.produce(context.topic, record.value, record.key, headers=headers, on_delivery=on_delivery, **more)
+        producer.produce(topic, record.value, record.key, headers=headers, on_delivery=on_delivery, **more)
 
     def _place(self, number: int) -> TopicPartition:
         """Return the progress of a partition as the offset to commit."""

@@ -53,7 +53,7 @@ class TopicRange:
     def __init__(self, config: Mapping[str, Any], topic: str) -> None:
         settings = {name: value for name, value in config.items() if name not in _NOT_HERE}
         self.consumer = Consumer(authorized({**settings, **_OWN, "log_level": "0"}))
-        self._topic = topic
+        self.topic = topic
         try:
             self.bounds = self._bounds()
             """The first offset and the end of each partition."""
@@ -85,7 +85,7 @@ class TopicRange:
         open_since: dict[int, float] = {}
         left = {number for number, begin in begins.items() if follows or begin < self.bounds[number][1]}
         deadline = None if seconds is None else time.monotonic() + seconds
-        self.consumer.assign([TopicPartition(self._topic, number, begins[number]) for number in sorted(left)])
+        self.consumer.assign([TopicPartition(self.topic, number, begins[number]) for number in sorted(left)])
         while left and (deadline is None or time.monotonic() < deadline):
             now = time.monotonic()
             left -= {number for number, since in open_since.items() if now - since > OPEN_SECONDS}
@@ -94,7 +94,7 @@ class TopicRange:
                 open_since.pop(number, None)
                 if (error := message.error()) is not None:
                     if error.code() != KafkaError._PARTITION_EOF:
-                        raise _error(self._topic, KafkaException(error))
+                        raise _error(self.topic, KafkaException(error))
                     if not follows and message.offset() < self.bounds[number][1]:
                         open_since[number] = time.monotonic()
                     elif not follows:
@@ -108,16 +108,16 @@ class TopicRange:
     def _bounds(self) -> dict[int, tuple[int, int]]:
         try:
             found = self.consumer.list_topics(timeout=LOOK_SECONDS).topics
-            if self._topic not in found:
+            if self.topic not in found:
                 raise NotFoundError(
-                    f"no topic {self._topic!r}{did_you_mean(self._topic, found)}",
+                    f"no topic {self.topic!r}{did_you_mean(self.topic, found)}",
                     code="kafka.topic",
                     hint="check its name, and that the user may describe it",
                 )
-            places = [TopicPartition(self._topic, number) for number in sorted(found[self._topic].partitions)]
+            places = [TopicPartition(self.topic, number) for number in sorted(found[self.topic].partitions)]
             return {each.partition: self.consumer.get_watermark_offsets(each, timeout=LOOK_SECONDS) for each in places}
         except KafkaException as error:
-            raise _error(self._topic, error) from error
+            raise _error(self.topic, error) from error
 
 
 def _error(topic: str, error: KafkaException) -> ConnectError:

@@ -58,6 +58,7 @@ from hearth.rest.entity import (
 )
 from hearth.rest.event_resource import EventsResource
 from hearth.rest.hearth_resource import HearthResource
+from hearth.rest.letter_resource import LettersResource
 from hearth.rest.log_resource import LogsResource
 from hearth.rest.logger_resource import SCOPE, LoggersResource
 from hearth.rest.metrics_resource import MetricsResource
@@ -150,6 +151,7 @@ def new_app(
     endpoints += [
         *by_name(endpoints),
         *own_route.owners(OwnersResource(herder, answer_timeout)),
+        *own_route.letters(LettersResource(herder)),
         *own_route.reports(HearthResource(herder.reporter), LogsResource() if is_administered else None),
         *_plugins(ConnectorPluginsResource(herder, directory, answer_timeout)),
         *own_route.bundles(BundlesResource(worker, directory)),

@@ -276,3 +276,44 @@ FINDING = _object(
     ("task",),
 )
 EXPLANATION = _object("Explanation", {"name": STRING, "condition": STRING, "findings": _list(FINDING)})
+
+_CELL: Schema = {"type": "object", "nullable": True, "additionalProperties": True}
+"""Size, and text or base64 of a key, value or header."""
+LETTER = _object(
+    "DeadLetter",
+    {
+        "partition": INTEGER,
+        "offset": {"type": "integer", "format": "int64"},
+        "timestamp": {"type": "integer", "format": "int64", "nullable": True},
+        "replays": INTEGER,
+        "context": ANY_MAP,
+        "key": _CELL,
+        "value": _CELL,
+        "headers": {"type": "array", "items": ANY_MAP},
+    },
+)
+LETTER_GROUP = _object(
+    "DeadLetterGroup",
+    {"topic": STRING, "stage": STRING, "exception": STRING, "count": INTEGER, "last": STRING, "message": STRING},
+)
+LETTERS = _object(
+    "DeadLetters", {"topic": STRING, "total": INTEGER, "groups": _list(LETTER_GROUP), "letters": _list(LETTER)}
+)
+REPLAY_REQUEST = _object(
+    "ReplayRequest",
+    {
+        "text": STRING,
+        "letters": {"type": "array", "items": {"type": "array", "items": INTEGER}},
+        "to": TEXT_OR_NULL,
+        "max": {"type": "integer", "minimum": 1, "maximum": 10_000},
+        "dry_run": BOOLEAN,
+    },
+    ("text", "letters", "to", "max", "dry_run"),
+)
+REPLAY = _object(
+    "Replay",
+    {
+        "dry_run": BOOLEAN, "replayed": INTEGER, "unmatched": INTEGER, "without_context": INTEGER,
+        "too_often": INTEGER,
+    },
+)  # fmt: skip

@@ -14,17 +14,21 @@ from hearth.rest.entity import (
     CONNECTOR_SUMMARIES,
     EXPLANATION,
     HEARTH_CONNECTOR,
+    LETTERS,
     LOG_LINES,
     OWNER,
     OWNERS,
     PREVIEW,
     PREVIEW_REQUEST,
+    REPLAY,
+    REPLAY_REQUEST,
     WORKER_CONFIGURATION,
     WORKER_CONFIGURATION_REQUEST,
     WORKER_CONFIGURATIONS,
 )
 from hearth.rest.event_resource import EVENTS, EventsResource
 from hearth.rest.hearth_resource import HearthResource
+from hearth.rest.letter_resource import LIMIT, TEXT, LettersResource
 from hearth.rest.log_resource import AFTER, CONNECTOR, LEVEL, LogsResource
 from hearth.rest.metrics_resource import NAMES, MetricsResource
 from hearth.rest.named_path import NAME, PREFIX
@@ -71,6 +75,18 @@ def reports(resource: HearthResource, log: LogsResource | None = None) -> Iterat
         named.append(Endpoint("GET", f"{PREFIX}/logs", log.show, "listLogLinesByName", shown, query))
     endpoints = [all_, *named, *others]
     return by(Responder.LEADER, endpoints)
+
+
+def letters(resource: LettersResource) -> list[Endpoint]:
+    """Return the endpoints of dead letters, to be declared before those with a name in their path."""
+    path, query = f"{PREFIX}/dead-letters", (NAME, TEXT, LIMIT)
+    return [
+        Endpoint("GET", path, resource.show, "listDeadLetters", {200: LETTERS}, query, by=Responder.ANY_IN_STEP),
+        Endpoint(
+            "POST", f"{path}/replay", resource.replay, "replayDeadLetters", {200: REPLAY}, (NAME,), REPLAY_REQUEST,
+            by=Responder.LEADER,
+        )
+    ]  # fmt: skip
 
 
 def logs(resource: LogsResource) -> list[Endpoint]:

@@ -48,6 +48,8 @@ def test_letters_are_listed_shown_and_replayed(
     assert tried.out.endswith("2 would be replayed\n")
     refused = cli("dlq", "replay", sink, *kafka)
     assert (refused.code, "hint: --yes" in refused.err) == (2, True)
+    tried = cli("dlq", "replay", sink, *kafka, "--dry-run", "--to", "elsewhere")
+    assert tried.out.startswith("elsewhere:0 VALUE_CONVERTER")
     assert cli("dlq", "replay", sink, *kafka, "--max", "1", "--yes").out == "1 are replayed\n"
     assert eventually(lambda: topics.count(f"{sink}-dead") == 3, TIMEOUT)
     assert "replayed 1 times" in cli("dlq", "show", sink, *kafka).out

@@ -34,7 +34,7 @@ def replaying(servers: str, queue: str) -> Iterator[LetterReplay]:
     """Open the replay of a queue."""
     group = f"replay-{queue}"
     with TopicRange({"bootstrap.servers": servers, "group.id": group}, queue) as letters:
-        yield LetterReplay(letters, queue, {"bootstrap.servers": servers}, group)
+        yield LetterReplay(letters, {"bootstrap.servers": servers}, group)
 
 
 def replay(

@@ -27,7 +27,7 @@ BY_NAME = {
 OWN = {
     "explainConnector", "explainConnectorByName", "getHearthConnector", "getHearthConnectorByName", "listLogLines",
     "listLogLinesByName", "listOwners", "listReports",
-    "previewConnector", "setOwner",
+    "listDeadLetters", "previewConnector", "replayDeadLetters", "setOwner",
     "createWorkerConfiguration", "deleteWorkerConfiguration", "getWorkerConfiguration", "listWorkerConfigurations",
     "installBundle", "listBundles", "liveness", "metrics", "removeBundle", "rollBackBundle",
     *(f"{each}ByName" for each in BY_NAME),

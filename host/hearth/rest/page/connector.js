@@ -3,6 +3,7 @@
 import { ACTS, ask, get, pathOf } from "/ui/api.js";
 import { confirmed, counted, make, row, say, setText, state, table } from "/ui/dom.js";
 import { connectors, follow } from "/ui/feed.js";
+import { lettersOf } from "/ui/letters.js";
 import { logsOf } from "/ui/logs.js";
 import { previewOf } from "/ui/preview.js";
 import { reportOf } from "/ui/report.js";
@@ -24,6 +25,7 @@ export function show(main, { isReadOnly, name }) {
   const config = make("section");
   const offsets = make("section");
   const topics = make("section");
+  const letters = make("div");
   let seen = null;
   main.append(
     make("h2", {}, name),
@@ -34,6 +36,7 @@ export function show(main, { isReadOnly, name }) {
     config,
     offsets,
     topics,
+    letters,
     logsOf(name),
     isReadOnly ? "" : previewOf(name, () => get(pathOf(name, "/config"))),
   );
@@ -142,6 +145,7 @@ export function show(main, { isReadOnly, name }) {
         .sort()
         .map(([key, value]) => row(make("th", { scope: "row" }, key), value));
       const text = JSON.stringify({ name, config: found }, null, 2);
+      if (found["errors.deadletterqueue.topic.name"]) letters.replaceChildren(lettersOf(name, isReadOnly));
       config.replaceChildren(
         make("h3", {}, "Configuration"),
         table(counted(rows.length, "key"), ["Key", "Value"], rows),
