@@ -12,8 +12,13 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Page, expect, sync_playwright
 
+from hearth.broker import KafkaBroker
+from hearth.config.sink_key import DEAD_LETTER_TOPIC
 from hearth.foundation.log_context import about, label_of
 from hearth.storage import State
+from tests.integration.kafka.test_letter_replay import letter, values
+from tests.peer.topic import Record, Topics
+from tests.unit.herder.catalogue import SINK
 from tests.unit.rest.client import Client, serve
 
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
@@ -318,6 +323,38 @@ def test_the_log_of_a_connector_is_shown(page: Page, served: Client) -> None:
     page.get_by_role("button", name="Further lines").click()
     expect(lines).to_contain_text("second")
     assert (lines.text_content() or "").count("first") == 1
+
+
+def test_dead_letters_are_shown_and_replayed(
+    browser: Browser, tmp_path: Path, broker: KafkaBroker, topics: Topics
+) -> None:
+    """A letter opens with its headers and bytes; a replay asks, and markup in a letter is text."""
+    topics.create("page-letters")
+    topics.create("page-letters-dead")
+    sent = [letter("page-letters", 0, "VALUE_CONVERTER", 0, ("own", MARKUP.encode())), letter("page-letters", 1)]
+    topics.produce("page-letters-dead", [*sent, Record(b"\xff\x01", None, sent[1].headers)])
+    config = {"connector.class": SINK, "topics": "page-letters", DEAD_LETTER_TOPIC: "page-letters-dead"}
+    for client in serve(tmp_path, {"bootstrap.servers": broker.bootstrap_servers}):
+        assert client.call("POST", "/connectors", {"name": "sink", "config": config}).status == 201
+        for page in opened(browser, client, "connector/sink"):
+            page.locator("summary", has_text="Dead letters").click()
+            expect(page.get_by_text("3 letters in page-letters-dead")).to_be_visible()
+            expect(page.get_by_role("table", name="By what failed")).to_contain_text("VALUE_CONVERTER")
+            page.locator("summary", has_text="Letter 0:2").click()
+            expect(page.get_by_role("table", name="Letter 0:2")).to_contain_text("ff 01")
+            page.locator("summary", has_text="Letter 0:0").click()
+            expect(page.get_by_role("table", name="Letter 0:0")).to_contain_text(MARKUP)
+            page.get_by_role("button", name="Replay 0:0").click()
+            dialog = page.get_by_role("dialog")
+            expect(dialog).to_contain_text("Send 1 record back")
+            dialog.get_by_role("button", name="Cancel").click()
+            page.get_by_role("button", name="Replay 0:0").click()
+            dialog.get_by_role("button", name="Replay").click()
+            expect(page.get_by_role("status")).to_have_text("1 letter replayed")
+            assert values(broker, "page-letters") == [b"0"]
+            page.get_by_role("button", name="Replay those").click()
+            expect(dialog).to_contain_text("Send 2 records back")
+            dialog.get_by_role("button", name="Cancel").click()
 
 
 @pytest.mark.parametrize("place", ["", "connector/pears"])

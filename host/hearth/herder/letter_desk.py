@@ -56,7 +56,8 @@ def parse_replay(given: Any) -> ReplayRequest:
             raise ConfigError(
                 f"{name!r} of a replay is {value!r}, expected one of {', '.join(members)}", code="dead_letter.request"
             )
-    places, most = given.get("letters"), given.get("max") or 1_000
+    places, most = given.get("letters"), given.get("max")
+    most = 1_000 if most is None else most
     if not 1 <= most <= MOST_REPLAYED:
         raise ConfigError(f"max is {most}, expected 1 to {MOST_REPLAYED}", code="dead_letter.request")
     try:
@@ -105,8 +106,9 @@ class LetterDesk:
             resolved = self._planner.variables.of(given).resolve(given)
             topic = resolved.config.get(DEAD_LETTER_TOPIC)
             if not topic:
-                hint = f"it is the key {DEAD_LETTER_TOPIC}"
-                raise NotFoundError(f"{name} has no dead letter queue", code="dead_letter.none", hint=hint)
+                raise NotFoundError(
+                    f"Connector {name} has no dead letter queue ({DEAD_LETTER_TOPIC})", code="dead_letter.none"
+                )
             connector = self._planner.directory.connector(resolved.config)
             refuse_overrides(self._planner.policy, connector, resolved.config, self._planner.worker)
             worker = self._planner.worker_for(resolved.config).originals

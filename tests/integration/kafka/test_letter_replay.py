@@ -18,6 +18,7 @@ from hearth.kafka.letter_replay import LetterReplay, ReplayFailed, ReplayProgres
 from hearth.kafka.topic_range import RawRecord, TopicRange
 from hearth_execution.raw_header import RawHeaders
 from tests.peer.topic import Record, Topics
+from tests.timeouts import TIMEOUT, eventually
 
 TIME = 1_700_000_000_000
 
@@ -47,9 +48,19 @@ def replay(
 
 
 def read(broker: KafkaBroker, topic: str) -> list[RawRecord]:
-    """Return the committed records of a topic."""
-    with TopicRange({"bootstrap.servers": broker.bootstrap_servers, "group.id": "reader"}, topic) as found:
-        return list(found.read({number: begin for number, (begin, _) in found.bounds.items()}))
+    """Return the committed records of a topic, once the brokers have written the ends of its transactions."""
+    settings = {"bootstrap.servers": broker.bootstrap_servers, "group.id": "reader"}
+
+    def committed() -> list[RawRecord] | None:
+        with (
+            TopicRange(settings, topic) as found,
+            TopicRange({**settings, "isolation.level": "read_uncommitted"}, topic) as all_,
+        ):
+            begins = {number: begin for number, (begin, _) in found.bounds.items()}
+            return list(found.read(begins)) if found.bounds == all_.bounds else None
+
+    assert eventually(lambda: committed() is not None, TIMEOUT)
+    return committed() or []
 
 
 def values(broker: KafkaBroker, topic: str) -> list[bytes | None]:

@@ -13,6 +13,7 @@ from tests.integration.kafka.test_letter_replay import letter, values
 from tests.peer.topic import Record, Topics
 from tests.unit.herder.catalogue import SINK
 from tests.unit.rest.client import Client, serve
+from tests.unit.rest.test_openapi import fits
 
 LETTERS = "/hearth/connectors/dead-letters"
 
@@ -41,6 +42,8 @@ def test_letters_are_shown_with_bytes_and_headers(client: Client, sink: str) -> 
     """Text as text, other bytes in base64; the newest first."""
     found = client.call("GET", f"{LETTERS}?name={sink}").json
     assert (found["topic"], found["total"], len(found["groups"])) == (f"{sink}-dead", 2, 2)
+    document = client.call("GET", "/openapi.json").json
+    assert fits(found, document["components"]["schemas"]["DeadLetters"], document)
     newest, oldest = found["letters"]
     assert newest["value"] == {"size": 1, "text": "8"}
     assert oldest["value"] == {"size": 2, "base64": base64.b64encode(b"\xff\x00").decode()}
@@ -56,6 +59,10 @@ def test_letters_are_replayed_once(client: Client, sink: str, broker: KafkaBroke
     assert client.call("POST", replay, {"dry_run": True}).json["replayed"] == 2
     assert client.call("POST", replay, {"letters": [[0, 1]]}).json["replayed"] == 1
     assert values(broker, sink) == [b"8"]
+    document = client.call("GET", "/openapi.json").json
+    assert fits(
+        client.call("POST", replay, {"dry_run": True}).json, document["components"]["schemas"]["Replay"], document
+    )
     assert client.call("POST", replay, {"max": 10}).json["replayed"] == 1
     assert client.call("POST", replay, {}).json["replayed"] == 0
     assert values(broker, sink) == [b"8", b"\xff\x00"]

@@ -117,8 +117,8 @@ def test_answers_match_the_document(client: Client) -> None:
     asked = {
         name: client.call(method, addressed(path), bodies.get(name))
         for name, (method, path, _) in found.items()
-        if (method == "GET" and name != "metrics") or name in bodies
-    }  # the metrics are no JSON
+        if (method == "GET" and name not in ("metrics", "listDeadLetters")) or name in bodies
+    }  # the metrics are no JSON, and dead letters need a broker
     for query in ("?expand=info&expand=status", "?expand=info"):
         asked[f"listConnectors{query}"] = client.call("GET", f"/connectors{query}")
     asked["listConnectorPlugins?"] = client.call("GET", "/connector-plugins?connectorsOnly=false")
