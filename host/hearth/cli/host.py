@@ -162,7 +162,7 @@ class Host(ABC):
             pool=pool,
             configs=stores.configs,
             offsets=stores.offsets,
-            board=StatusBoard(stores.statuses, worker_id(worker, listeners)),
+            board=self._new_board(stores, directory, worker_id(worker, listeners)),
             launcher=launcher,
             link=link,
             graceful_seconds=worker.task_shutdown_graceful_timeout_ms / 1000,
@@ -233,6 +233,17 @@ class Host(ABC):
                 stop()
             except Exception:
                 log.exception("a part of the host did not stop cleanly")
+
+    def _new_board(self, stores: Stores, directory: PluginDirectory, worker: str) -> StatusBoard:
+        """Return the writer of statuses, which tells OpenLineage of changes if the worker has keys for that."""
+        if not any(name.startswith("openlineage.") for name in self._worker.originals):
+            return StatusBoard(stores.statuses, worker)
+        from hearth.herder.lineage.emitter import LineageEmitter, open_client
+
+        client = open_client(self._worker)
+        lineage = LineageEmitter(self._worker, stores.configs, stores.statuses, directory, client)
+        self._stops.append(lineage.close)
+        return StatusBoard(stores.statuses, worker, lineage.changed)
 
     def _open_extensions(self, directory: PluginDirectory, cluster_id: str) -> Extensions | None:
         """Load the REST extensions, and the modules for them only if the worker has any."""

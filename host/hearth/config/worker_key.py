@@ -41,8 +41,9 @@ OPEN_PREFIXES = (
     "listeners.https.",
     "admin.listeners.https.",
     "spark.",
+    "openlineage.",
 )
-"""Prefixes of keys that clients, plugins or Spark check themselves."""
+"""Prefixes of keys that clients, plugins, Spark or OpenLineage's client check themselves."""
 
 
 class WorkerConfig(RestConfig, ServerTlsConfig, TaskRestartConfig, PluginConfig, CapacityConfig):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from hearth.herder.password_mask import PasswordMask
@@ -19,10 +19,13 @@ from hearth_api import UNDEFINED_VERSION, NotFoundError
 
 
 class StatusBoard:
-    """Writes statuses on behalf of this worker."""
+    """Writes statuses on behalf of this worker, and tells ``on_change`` whose status it has written."""
 
-    def __init__(self, store: StatusStore, worker_id: str) -> None:
+    def __init__(
+        self, store: StatusStore, worker_id: str, on_change: Callable[[str], None] = lambda connector: None
+    ) -> None:
         self.store = store
+        self._on_change = on_change
         self.worker_id = worker_id
         self.generation = 0
         """The term in which this host leads; late statuses of earlier terms do not override its own."""
@@ -32,17 +35,20 @@ class StatusBoard:
         known = self.store.connector(connector)
         version = version if version is not None or known is None else known.version
         self.store.put_connector(ConnectorStatus(connector, state, self.worker_id, self.generation, trace, version))
+        self._on_change(connector)
 
     def task(
         self, connector: str, task: int, state: State, trace: str | None = None, version: str | None = None
     ) -> None:
         """Write the state of a task."""
         self.store.put_task(TaskStatus(connector, task, state, self.worker_id, self.generation, trace, version))
+        self._on_change(connector)
 
     def add_topics(self, connector: str, topics: Iterable[str]) -> None:
         """Record topics that a connector writes to or reads from; they are removed with the connector."""
         for topic in topics:
             self.store.add_topic(connector, topic)
+        self._on_change(connector)
 
     def forget_tasks(self, connector: str, first: int = 0) -> None:
         """Remove the statuses of a connector's tasks, starting with the given number."""

@@ -77,6 +77,7 @@ def test_wrong_requests_are_refused(client: Client, sink: str) -> None:
     for query in ("limit=0", "limit=x"):
         assert client.call("GET", f"{LETTERS}?name={sink}&{query}").status == 400, query
     replay = f"{LETTERS}/replay?name={sink}"
-    for body in ({"max": 0}, {"max": "x"}, {"letters": [1]}, {"letter": []}, {"dry_run": 1}):
+    wrong: list[dict[str, object]] = [{"max": 0}, {"max": "x"}, {"letters": [1]}, {"letter": []}, {"dry_run": 1}]
+    for body in wrong:
         assert client.call("POST", replay, body).status == 400, body
     assert client.call("POST", replay, {}, headers={"Sec-Fetch-Site": "cross-site"}).status == 403
