@@ -24,8 +24,8 @@ STARTS_PROGRAMS = tuple(
         "unit/hearth_api/testing/": "test_acceptance",
         "unit/hearth_execution/": "test_stack",
         "unit/hearth_stage/": "test_foreign test_limit test_lineage test_log_output test_namespace test_operation",
-        "unit/herder/": "lineage/test_emitter plugin/ test_cluster_lookup test_connector_offset test_crowd test_failure test_herder "
-        "test_interruption test_task test_task_link test_variables test_worker_choice "
+        "unit/herder/": "lineage/test_emitter plugin/ test_cluster_lookup test_connector_offset test_crowd "
+        "test_failure test_herder test_interruption test_task test_task_link test_variables test_worker_choice "
         "validation/test_connector_validator validation/test_plugin_validator",
         "unit/isolation/": "test_daemon test_environment test_forked_process test_interpreter test_own_processes "
         "test_java_rehearsal test_java_stage test_pylock test_stage",

@@ -326,7 +326,7 @@ def test_properties_are_accepted(text: str) -> None:
         assert set(found.values()) <= set(LEVELS)
     elif "connector.class" not in found:
         (DistributedConfig if "group.id" in found else StandaloneConfig)({**WORKER, **found})
-        clients = ("producer.", "consumer.", "config.providers.", "value.converter.")
+        clients = ("producer.", "consumer.", "config.providers.", "value.converter.", "openlineage.")
         assert {key for key in found if not key.startswith(clients)} <= known_keys()
 
 

@@ -167,6 +167,20 @@ class WorkerConfig(RestConfig, ServerTlsConfig, TaskRestartConfig, PluginConfig,
         "worker.configuration, its tasks use the settings from there instead of those of this file.",
     )
 
+    openlineage_transport_type: str | None = key(
+        "openlineage.transport.type",
+        default=None,
+        importance=Importance.LOW,
+        doc="How events about the runs of connectors are sent: http, file or another transport of OpenLineage's "
+        "client, whose further keys have the same prefix. Without it none are sent.",
+    )
+    openlineage_namespace: str | None = key(
+        "openlineage.namespace",
+        default=None,
+        importance=Importance.LOW,
+        doc="The namespace of connectors in those events. Without it group.id, or else hearth.",
+    )
+
     def unknown_keys(self) -> list[str]:
         """Return the unknown keys, in the order given."""
         return self.unknown_among(self.originals)

@@ -21,7 +21,7 @@ class EventKind(str, Enum):
 
 
 @dataclass(frozen=True)
-class ConnectorFacts:
+class LineageFacts:
     """A connector as it is now: ``states`` of its instance and its tasks, ``error`` is the trace of a failure."""
 
     revision: int
@@ -39,13 +39,13 @@ class LineageEvent:
     kind: EventKind
     connector: str
     run_id: str
-    facts: ConnectorFacts
+    facts: LineageFacts
 
 
 @dataclass
 class _OpenRun:
     run_id: str
-    facts: ConnectorFacts
+    facts: LineageFacts
     is_running: bool = False
 
 
@@ -61,7 +61,7 @@ class ConnectorRuns:
         self._new_id = new_id
         self._runs: dict[str, _OpenRun] = {}
 
-    def changed(self, connector: str, facts: ConnectorFacts | None) -> Iterator[LineageEvent]:
+    def changed(self, connector: str, facts: LineageFacts | None) -> Iterator[LineageEvent]:
         """Yield the events of a connector's present state, None if there is no such connector; often none."""
         run = self._runs.get(connector)
         if run is not None and (facts is None or facts.is_stopped or facts.revision != run.facts.revision):

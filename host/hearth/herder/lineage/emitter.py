@@ -13,7 +13,7 @@ import hearth
 from hearth.config import WorkerConfig
 from hearth.config.sink_key import parse_topics
 from hearth.discovery import PluginType
-from hearth.herder.lineage.connector_runs import ConnectorFacts, ConnectorRuns, EventKind, LineageEvent
+from hearth.herder.lineage.connector_runs import LineageFacts, ConnectorRuns, EventKind, LineageEvent
 from hearth.herder.lineage.dataset import Wiring, outside, topics
 from hearth.herder.plugin.directory import PluginDirectory
 from hearth.storage import ConfigStore, ConnectorStatus, State, StatusStore, TargetState, TaskStatus
@@ -42,7 +42,7 @@ def open_client(worker: WorkerConfig) -> OpenLineageClient:
         raise ConfigError(
             f"{_TYPE} needs OpenLineage's client", code="lineage.missing", hint="pip install hearth-connect[lineage]"
         ) from error
-    if not worker.originals.get(_TYPE):
+    if not worker.openlineage_transport_type:
         raise ConfigError(f"{_TYPE} is missing", code="lineage.invalid", hint=f"{_TYPE}=http, file or another")
     try:
         return OpenLineageClient(config=nested(worker.originals))
@@ -81,7 +81,7 @@ class LineageEmitter:
     ) -> None:
         self._configs, self._statuses, self._directory = configs, statuses, directory
         self._servers = ",".join(worker.bootstrap_servers)
-        self._namespace = worker.originals.get(NAMESPACE) or worker.originals.get("group.id") or "hearth"
+        self._namespace = worker.openlineage_namespace or worker.originals.get("group.id") or "hearth"
         self._client = client
         self._runs = ConnectorRuns(_new_id())
         self._changed: queue.Queue[str | None] = queue.Queue(_WAITING)
@@ -120,7 +120,7 @@ class LineageEmitter:
                 log.log(level, "lineage of %s is not taken, and left out: %s", each.connector, error)
                 self._is_refused = True
 
-    def _facts(self, connector: str) -> ConnectorFacts | None:
+    def _facts(self, connector: str) -> LineageFacts | None:
         entry, instance = self._configs.snapshot().find(connector), self._statuses.connector(connector)
         if entry is None or instance is None:
             return None
@@ -129,7 +129,7 @@ class LineageEmitter:
         kafka = topics(self._servers, used)
         other = outside(Wiring(entry.config, entry.tasks, used))
         is_sink = self._directory.connector_type(entry.config) == PluginType.SINK.value
-        return ConnectorFacts(
+        return LineageFacts(
             entry.revision,
             tuple(each.state for each in statuses),
             tuple(kafka if is_sink else other),

@@ -8,11 +8,11 @@ from itertools import count
 
 import pytest
 
-from hearth.herder.lineage.connector_runs import ConnectorFacts, ConnectorRuns
+from hearth.herder.lineage.connector_runs import LineageFacts, ConnectorRuns
 from hearth.herder.lineage.dataset import DatasetName
 from hearth.storage import State
 
-LAUNCHED = ConnectorFacts(1, (State.RUNNING, State.UNASSIGNED))
+LAUNCHED = LineageFacts(1, (State.RUNNING, State.UNASSIGNED))
 RUNNING = replace(LAUNCHED, states=(State.RUNNING, State.RUNNING))
 FAILED = replace(LAUNCHED, states=(State.RUNNING, State.FAILED), error="it broke")
 
@@ -23,7 +23,7 @@ class Log:
     def __init__(self) -> None:
         self.runs = ConnectorRuns(count(1).__next__)
 
-    def __call__(self, *facts: ConnectorFacts | None) -> list[str]:
+    def __call__(self, *facts: LineageFacts | None) -> list[str]:
         return [f"{each.kind.value} {each.run_id}" for one in facts for each in self.runs.changed("c", one)]
 
 
