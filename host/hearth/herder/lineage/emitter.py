@@ -13,7 +13,7 @@ import hearth
 from hearth.config import WorkerConfig
 from hearth.config.sink_key import parse_topics
 from hearth.discovery import PluginType
-from hearth.herder.lineage.connector_runs import LineageFacts, ConnectorRuns, EventKind, LineageEvent
+from hearth.herder.lineage.connector_runs import ConnectorRuns, EventKind, LineageEvent, LineageFacts
 from hearth.herder.lineage.dataset import Wiring, outside, topics
 from hearth.herder.plugin.directory import PluginDirectory
 from hearth.storage import ConfigStore, ConnectorStatus, State, StatusStore, TargetState, TaskStatus

@@ -8,7 +8,7 @@ from itertools import count
 
 import pytest
 
-from hearth.herder.lineage.connector_runs import LineageFacts, ConnectorRuns
+from hearth.herder.lineage.connector_runs import ConnectorRuns, LineageFacts
 from hearth.herder.lineage.dataset import DatasetName
 from hearth.storage import State
 
