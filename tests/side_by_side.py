@@ -17,8 +17,8 @@ _OF_ONE_HOST = {
     "convert_command dlq_command doctor_command explain_command export_command hosts_command loggers_command "
     "logs_command offsets_command preview_command records_command status_command top_command",
     "tests/integration/test_": "commit dead_letter delta failure jdbc lifecycle other_python pipeline real_package "
-    "reconfigured_sink registry rest_server shared_tasks spark_secret storage_source validation variable "
-    "worker_configuration",
+    "reconfigured_sink registry rest_server shared_tasks spark_secret storage_source trace_context validation "
+    "variable worker_configuration",
 }
 TOGETHER = (
     ("tests/crash/lasting/",),

@@ -14,7 +14,7 @@ from hearth.herder.supervisor import Supervisor
 from hearth.herder.task import SupervisedTask
 from hearth.metric import worker_sensor
 from hearth.metric.sensor import Measurement
-from hearth.metric.worker_sensor import LineageFacts
+from hearth.metric.worker_sensor import ConnectorFacts
 from hearth.storage import ConfiguredConnector, State
 
 
@@ -117,7 +117,7 @@ class MetricCollector:
         status, run = self._services.board.store.connector(supervisor.name), supervisor.run
         plugin = None if run is None else run.plugin
         yield from worker_sensor.of_connector(
-            LineageFacts(
+            ConnectorFacts(
                 supervisor.name,
                 str(State.UNASSIGNED if status is None else status.state),
                 self._services.directory.connector_type(entry.config) if plugin is None else str(plugin.type),

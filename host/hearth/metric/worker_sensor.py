@@ -77,7 +77,7 @@ PROTOCOL = "hearth"
 
 
 @dataclass(frozen=True)
-class LineageFacts:
+class ConnectorFacts:
     """What is known of a connector: the state of it and of each of its tasks, its type, class and version."""
 
     name: str
@@ -88,7 +88,7 @@ class LineageFacts:
     task_states: tuple[str, ...] = ()
 
 
-def of_connector(connector: LineageFacts) -> Iterator[Measurement]:
+def of_connector(connector: ConnectorFacts) -> Iterator[Measurement]:
     """Yield what a connector is, and how many tasks it has in which state; the latter only if it has any."""
     tags = Tags.of(connector=connector.name)
     texts = (connector.state.lower(), connector.type, connector.class_name, connector.version)

@@ -9,7 +9,7 @@ from hearth.metric import worker_sensor
 from hearth.metric.sample_window import SampleWindows
 from hearth.metric.sensor import Measurement
 from hearth.metric.worker_metric import WorkerMetrics
-from hearth.metric.worker_sensor import LineageFacts
+from hearth.metric.worker_sensor import ConnectorFacts
 
 
 def values(measurements: Iterable[Measurement]) -> dict[str, Any]:
@@ -19,7 +19,7 @@ def values(measurements: Iterable[Measurement]) -> dict[str, Any]:
 
 def test_tasks_are_counted_by_their_state() -> None:
     """In Kafka Connect's words."""
-    facts = LineageFacts("c", "RUNNING", "sink", "the.Sink", "2.0", ("RUNNING", "FAILED", "RUNNING", "UNASSIGNED"))
+    facts = ConnectorFacts("c", "RUNNING", "sink", "the.Sink", "2.0", ("RUNNING", "FAILED", "RUNNING", "UNASSIGNED"))
     assert values(worker_sensor.of_connector(facts)) == {
         "status": "running",
         "connector-type": "sink",
@@ -37,7 +37,7 @@ def test_tasks_are_counted_by_their_state() -> None:
 
 def test_a_connector_without_tasks_has_no_counts_of_them() -> None:
     """The group appears with the first task, as in Kafka Connect."""
-    found = values(worker_sensor.of_connector(LineageFacts("c", "STOPPED", "sink", "the.Sink", "2.0")))
+    found = values(worker_sensor.of_connector(ConnectorFacts("c", "STOPPED", "sink", "the.Sink", "2.0")))
     assert sorted(found) == ["connector-class", "connector-type", "connector-version", "status"]
 
 
