@@ -27,6 +27,8 @@ OWN: list[list[Any]] = [
     ["errors.task.restart.backoff.ms", "LONG", "1000", "LOW"],
     ["errors.task.restart.max", "INT", "0", "MEDIUM"],
     ["metrics.names", "LIST", "reporter", "LOW"],
+    ["openlineage.namespace", "STRING", None, "LOW"],
+    ["openlineage.transport.type", "STRING", None, "LOW"],
     ["plugin.call.timeout.ms", "LONG", "300000", "LOW"],
     ["plugin.environment", "LIST", None, "MEDIUM"],
     ["plugin.environment.override.allow", "LIST", "", "MEDIUM"],

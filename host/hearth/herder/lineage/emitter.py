@@ -106,7 +106,12 @@ class LineageEmitter:
 
     def _send(self) -> None:
         while (connector := self._changed.get()) is not None:
-            self._emit(self._runs.changed(connector, self._facts(connector)))
+            try:
+                facts = self._facts(connector)
+            except Exception:
+                log.exception("lineage of %s is left out", connector)
+                continue
+            self._emit(self._runs.changed(connector, facts))
         self._emit(self._runs.close())
         self._client.close(_CLOSE_SECONDS)
 
