@@ -132,6 +132,7 @@ def test_the_filter_takes_names_and_states(page: Page) -> None:
 def test_a_connector_has_its_traces_and_acts(page: Page, served: Client) -> None:
     """The whole trace opens; a task is restarted; passwords are hidden, variables are not."""
     served.call("PATCH", "/connectors/pears/config", {"my.password": "s3cret", "my.token": "${env:TOKEN}"})
+    served.bench.await_task("pears", State.RUNNING)
     page.get_by_role("link", name="pears").click()
     expect(page.get_by_role("heading", name="pears")).to_be_visible()
     spark = served.bench.spark
