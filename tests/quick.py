@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-STARTS_SERVERS = frozenset({"broker", "own_broker", "shop", "s3", "google", "azure"})
+STARTS_SERVERS = frozenset({"broker", "own_broker", "shop", "s3", "google", "azure", "hdfs"})
 """Fixtures that start a server."""
 
 STARTS_PROGRAMS = tuple(

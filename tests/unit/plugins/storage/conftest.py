@@ -1,4 +1,4 @@
-"""Servers of object stores, one for all tests of a process."""
+"""Servers of object stores and HDFS, one for all tests of a process."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests import object_store
+from tests import hdfs_cluster, object_store
+from tests.hdfs_cluster import HdfsCluster
 from tests.object_store import StoreServer
 
 
@@ -31,3 +32,10 @@ def azure() -> Iterator[StoreServer]:
         pytest.skip("no npm on this machine: apt install npm")
     with object_store.serving_azure() as server:
         yield server
+
+
+@pytest.fixture(scope="session")
+def hdfs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[HdfsCluster]:
+    """Provide a name node and a data node."""
+    with hdfs_cluster.serving(tmp_path_factory.mktemp("hdfs")) as cluster:
+        yield cluster

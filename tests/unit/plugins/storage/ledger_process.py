@@ -12,7 +12,7 @@ from pathlib import Path
 from hearth_api import OffsetAndMetadata, RetriableError, TopicPartition
 from hearth_api.batch import records_to_batches
 from hearth_api.testing import MemorySinkTaskContext
-from hearth_storage.sink.s3_task import S3SinkTask
+from hearth_execution.load import load_class
 from tests.unit.plugins.storage.world import TOPIC, order
 
 COUNTRIES = ("de", "fr", "it", None)
@@ -20,15 +20,16 @@ COUNTRIES = ("de", "fr", "it", None)
 
 def main() -> None:
     """Sink records from the committed offset up to a count, and end when they are committed."""
-    config, ledger, generation, count, seed = json.loads(sys.argv[1])
+    kind, config, ledger, generation, count, seed = json.loads(sys.argv[1])
     offsets = Path(ledger)
     chance = random.Random(seed)
     place = TopicPartition(TOPIC, 0)
-    task = S3SinkTask()
-    task.initialize(MemorySinkTaskContext(config, {place}))
+    task = load_class(kind)().task_class()()
+    context = MemorySinkTaskContext(config, {place})
+    task.initialize(context)
     start(task, config)
     task.open({place})
-    position = committed(offsets)
+    position = context.rewound.get(place, committed(offsets))
     print("began", flush=True)
     while committed(offsets) < count:
         if position == count:

@@ -18,7 +18,7 @@ import obstore
 import orjson
 import pytest
 
-from hearth_api import ConnectError, TopicPartition
+from hearth_api import ConnectError, SinkConnector, TopicPartition
 from hearth_api.testing import SinkRun
 from hearth_storage.sink.s3 import S3SinkConnector
 from tests.object_store import StoreServer, make_bucket
@@ -126,12 +126,15 @@ def test_a_file_of_another_task_is_not_replaced(s3: StoreServer, bucket: str) ->
 
 
 @contextmanager
-def _running(config: dict[str, str], ledger: Path, count: int, seed: int) -> Iterator[subprocess.Popen[str]]:
+def running(
+    kind: type[SinkConnector], config: dict[str, str], ledger: Path, count: int, seed: int
+) -> Iterator[subprocess.Popen[str]]:
     """Run a task in a process, of a new generation."""
     found = json.loads(ledger.read_text())
     generation = found["generation"] + 1
     ledger.write_text(json.dumps({**found, "generation": generation}))
-    arguments = json.dumps([config, str(ledger), generation, count, seed])
+    name = f"{kind.__module__}:{kind.__name__}"
+    arguments = json.dumps([name, config, str(ledger), generation, count, seed])
     paths = ":".join(str(ROOT / each) for each in ("", "host", *(f"plugins/{name}/src" for name in _BUNDLES)))
     process = subprocess.Popen(
         [sys.executable, "-m", ledger_process.__name__, arguments],
@@ -167,7 +170,7 @@ def test_a_ledger_of_kills_zombies_and_faults_has_no_gap_and_no_double(
         config = s3_settings(proxy.url, bucket, **fast, **more)
         zombies: list[Any] = []
         for seed in range(rounds):
-            context = _running(config, ledger, count, seed)
+            context = running(S3SinkConnector, config, ledger, count, seed)
             process = context.__enter__()
             zombies.append(context)
             assert process.stdout is not None
@@ -175,13 +178,13 @@ def test_a_ledger_of_kills_zombies_and_faults_has_no_gap_and_no_double(
             time.sleep(chance.uniform(0.1, 0.6))
             process.send_signal(chance.choice((signal.SIGKILL, signal.SIGSTOP)))
             if chance.random() < 0.5 and len(zombies) > 1:
-                _continue(zombies[-2])
+                let_go_on(zombies[-2])
         while True:
-            with _running(config, ledger, count, 99) as last:
+            with running(S3SinkConnector, config, ledger, count, 99) as last:
                 assert last.stdout is not None
                 assert last.stdout.readline() == "began\n", last.communicate()[1]
                 for each in zombies:
-                    _continue(each)
+                    let_go_on(each)
                 if last.stdout.readline() == "done\n":
                     break
                 error = last.communicate()[1]
@@ -197,13 +200,15 @@ def test_a_ledger_of_kills_zombies_and_faults_has_no_gap_and_no_double(
         make_bucket(s3, f"{bucket}-calm")
         calm = tmp_path / "calm"
         calm.write_text(json.dumps({"generation": 0, "offset": 0}))
-        with _running({**config, "store.url": s3.url, "s3.bucket.name": f"{bucket}-calm"}, calm, count, 1) as process:
+        with running(
+            S3SinkConnector, {**config, "store.url": s3.url, "s3.bucket.name": f"{bucket}-calm"}, calm, count, 1
+        ) as process:
             assert process.stdout is not None
             assert [process.stdout.readline() for _ in range(2)] == ["began\n", "done\n"]
         assert contents(s3, f"{bucket}-calm") == files
 
 
-def _continue(context: Any) -> None:
+def let_go_on(context: Any) -> None:
     """Let a stopped process go on, as a zombie."""
     process = next(each for each in context.gen.gi_frame.f_locals.values() if isinstance(each, subprocess.Popen))
     process.send_signal(signal.SIGCONT)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -14,7 +13,7 @@ from hearth_api.testing import SinkRun, SourceRun
 from hearth_storage.place.hdfs_place import HdfsPlace
 from hearth_storage.sink.local import FilesSinkConnector
 from hearth_storage.source.store_source import FilesSourceConnector
-from tests import hdfs_cluster
+from tests.hdfs_cluster import HdfsCluster
 from tests.timeouts import eventually
 
 pytestmark = pytest.mark.slow
@@ -23,11 +22,10 @@ ORDER = SchemaBuilder.struct().field("id", api.INT64_SCHEMA).field("name", api.O
 _numbers = itertools.count()
 
 
-@pytest.fixture(scope="module")
-def url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """Provide a cluster for all tests of this module."""
-    with hdfs_cluster.serving(tmp_path_factory.mktemp("hdfs")) as running:
-        yield running
+@pytest.fixture
+def url(hdfs: HdfsCluster) -> str:
+    """Provide the address of a cluster."""
+    return hdfs.url
 
 
 @pytest.fixture

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -12,17 +11,16 @@ from hdfs_native import Client
 from hearth_api import ConnectError, NotFoundError, RetriableError
 from hearth_storage.place.hdfs_place import HdfsPlace
 from hearth_storage.place.place import NameTaken
-from tests import hdfs_cluster
+from tests.hdfs_cluster import HdfsCluster
 
 pytestmark = pytest.mark.slow
 _numbers = itertools.count()
 
 
-@pytest.fixture(scope="module")
-def url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """Provide a cluster for all tests of this module."""
-    with hdfs_cluster.serving(tmp_path_factory.mktemp("hdfs")) as running:
-        yield running
+@pytest.fixture
+def url(hdfs: HdfsCluster) -> str:
+    """Provide the address of a cluster."""
+    return hdfs.url
 
 
 @pytest.fixture

@@ -88,6 +88,15 @@ class ParquetFormat(FileFormat):
         return found.schema, found.convert
 
 
+class PlainParquetFormat(ParquetFormat):
+    """Parquet files whose names do not tell the codec, as those of Confluent's HDFS sinks."""
+
+    @property
+    def extension(self) -> str:
+        """Return `.parquet`."""
+        return ".parquet"
+
+
 class ParquetWriter(FormatWriter):
     """Writes structs; a row group is encoded when its bytes are there."""
 

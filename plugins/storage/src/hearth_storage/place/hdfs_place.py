@@ -64,12 +64,15 @@ class HdfsPlace(Place):
     """Files below a directory of HDFS. A file is written under a temporary name and renamed when it is complete."""
 
     def __init__(self, url: str, client: Client | None = None) -> None:
-        """`url` is `hdfs://host:port/directory`, or that of a name service which Hadoop's configuration describes."""
+        """Note the directory; nothing is asked yet.
+
+        `url` is `hdfs://host:port/directory`, or that of a name service which Hadoop's configuration describes.
+        """
         parts = urlsplit(url)
         self._address = url.rstrip("/")
         self._host, self._port = parts.hostname, parts.port
         self._root = parts.path.rstrip("/")
-        self._client = client or Client(f"{parts.scheme}://{parts.netloc}")
+        self._client = client or client_of(url)
 
     @property
     def address(self) -> str:
@@ -139,9 +142,53 @@ class HdfsPlace(Place):
         """Rename within HDFS."""
         self._rename(name, new_name, overwrite=False)
 
+    def replace(self, name: str, new_name: str) -> None:
+        """Rename atomically, in place of a file that has the new name."""
+        self._rename(name, new_name, overwrite=True)
+
+    def write(self, name: str, data: bytes | Path) -> None:
+        """Write a file in place of one that exists; raises `NotFoundError` if its directory does not exist."""
+        self._write(name, data, create_parent=False)
+
     @_translated
-    def _write(self, name: str, data: bytes | Path) -> None:
-        options = WriteOptions(create_parent=True, overwrite=True)
+    def make_directory(self, name: str) -> None:
+        """Make a directory and those above it; do nothing if it exists."""
+        self._client.mkdirs(self._path(name), create_parent=True)
+
+    @_translated
+    def delete_directory(self, name: str) -> None:
+        """Delete a directory with all that is in it, atomically; do nothing if there is none."""
+        self._client.delete(self._path(name), True)
+
+    @_translated
+    def directories(self, name: str) -> list[str]:
+        """Return the last parts of the names of the directories in a directory, none if it does not exist."""
+        try:
+            found = self._client.list_status(self._path(name))
+            return [each.path.rpartition("/")[2] for each in found if each.isdir]
+        except FileNotFoundError:
+            return []
+
+    @_translated
+    def all_files(self, name: str) -> list[str]:
+        """Return the names of all files below a directory, hidden ones too; none if it does not exist."""
+        try:
+            found = self._client.list_status(self._path(name), True)
+            return [each.path[len(self._root) + 1 :] for each in found if not each.isdir]
+        except FileNotFoundError:
+            return []
+
+    @_translated
+    def closed(self, name: str) -> bool:
+        """Take a file away from whoever writes it; return whether it is closed, else ask again in a moment.
+
+        Bytes that a writer has synchronized can be read once it is closed.
+        """
+        return self._client.recover_lease(self._path(name))
+
+    @_translated
+    def _write(self, name: str, data: bytes | Path, *, create_parent: bool = True) -> None:
+        options = WriteOptions(create_parent=create_parent, overwrite=True)
         with self._client.create(self._path(name), options) as out:
             if isinstance(data, bytes):
                 out.write(data)
@@ -153,12 +200,8 @@ class HdfsPlace(Place):
     def _rename(self, name: str, new_name: str, *, overwrite: bool) -> None:
         parent = new_name.rpartition("/")[0]
         if parent:
-            self._make_directory(parent)
+            self.make_directory(parent)
         self._move(overwrite, name, new_name)
-
-    @_translated
-    def _make_directory(self, name: str) -> None:
-        self._client.mkdirs(self._path(name), create_parent=True)
 
     @_translated
     def _move(self, overwrite: bool, name: str, new_name: str) -> None:
@@ -207,3 +250,15 @@ class HdfsPlace(Place):
 def _entry(name: str, status: Any) -> Entry:
     version = f"{status.modification_time}-{status.length}"
     return Entry(name, status.length, status.modification_time, version)
+
+
+def client_of(url: str, conf_dir: str | None = None, **kerberos: str) -> Client:
+    """Return a client of the name node that an address names; raises `ConnectError` for what it cannot read.
+
+    `conf_dir` is a directory of Hadoop's configuration, `kerberos` are `kerberos_principal` and `kerberos_keytab`.
+    """
+    parts = urlsplit(url)
+    try:
+        return Client(f"{parts.scheme}://{parts.netloc}", None, conf_dir, **kerberos)
+    except (OSError, RuntimeError, ValueError) as error:
+        raise ConnectError(f"{url}: {' '.join(str(error).split())}") from error

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import uuid
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -23,25 +24,29 @@ def last_kind(kinds: Iterable[str]) -> str:
 
 @dataclass
 class PartFile:
-    """One object of a record file on this machine: its values, its keys, or its headers."""
+    """One object of a record file on this machine: its values, its keys, or its headers.
 
-    name: str
+    Its name in the store is known when the file ends.
+    """
+
     local: Path
     out: Any
     writer: FormatWriter
+    name: str = ""
 
 
 @dataclass
 class OpenFile:
-    """A file that records go into: its name without extension, and the schemas of its columns.
+    """A file that records go into, and the schemas of its columns.
 
-    `first` and `last` are offsets; `waiting` is about how many bytes of its rows are not yet encoded.
+    `first` and `last` are offsets; `waiting` is about how many bytes of its rows are not yet encoded. `stem` is its
+    name without extension, set when the file ends.
     """
 
-    stem: str
     schemas: Mapping[str, Schema | None]
     first: int
     last: int = -1
+    stem: str = ""
     count: int = 0
     waiting: int = 0
     parts: dict[str, PartFile] = field(default_factory=dict)
@@ -114,10 +119,12 @@ def combined(batches: list[pa.RecordBatch]) -> pa.RecordBatch:
 class Claim:
     """One assignment of a partition to this task; once it is lost, no upload of its files begins.
 
-    `ended` and `uploading` count the groups of files that have ended, and those of them that the uploads have.
+    `ended` and `uploading` count the groups of files that have ended, and those of them that the uploads have. `token`
+    tells it from all other assignments of the partition.
     """
 
     partition: TopicPartition
+    token: str = field(default_factory=lambda: uuid.uuid4().hex)
     is_lost: bool = False
     ended: int = 0
     uploading: int = 0
@@ -128,7 +135,8 @@ class FileGroup:
     """The open files of a Kafka partition, and rows for them that no file has yet.
 
     `numbers` has those of files by topic and path; `lasts` and `counts` have last offsets and rows by number. `end` is
-    the offset to commit once all files are in the store.
+    the offset to commit once all files are in the store. `renames` maps temporary names in the store to those that the
+    files get together, where the store can rename.
     """
 
     claim: Claim
@@ -141,6 +149,7 @@ class FileGroup:
     runs: list[Run] = field(default_factory=list)
     end: int = -1
     found_existing: bool = False
+    renames: dict[str, str] = field(default_factory=dict)
 
     @property
     def is_abandoned(self) -> bool:

@@ -108,7 +108,8 @@ class FileWriter:
         group.runs.extend(_runs(chunks))
         for number, file in enumerate(group.files):
             self._write(group, number)
-            for part in file.parts.values():
+            for kind, part in file.parts.items():
+                part.name = self.name(file.stem, kind)
                 part.writer.close()
                 part.out.close()
             if number % _MAPPED == _MAPPED - 1:
@@ -133,9 +134,7 @@ class FileWriter:
             format_ = self._formats[kind]
             local = self._new_path()
             out = local.open("wb")
-            part = file.parts[kind] = PartFile(
-                self.name(file.stem, kind), local, out, format_.writer(out, file.schemas[kind])
-            )
+            part = file.parts[kind] = PartFile(local, out, format_.writer(out, file.schemas[kind]))
         return part
 
     def _kept(self, run: Run) -> Run:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import logging
-import time
 from collections.abc import Mapping
 from concurrent.futures import Executor
 from dataclasses import dataclass
@@ -12,18 +10,13 @@ from typing import Any, NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from hearth_api import ConnectError, RetriableError, Schema, TopicPartition
-from hearth_storage.place.place import Entry, Place
+from hearth_api import Schema, TopicPartition
+from hearth_storage.place.place import Place
+from hearth_storage.sink.delivery import end_of, insist
 from hearth_storage.sink.file_group import VALUE, Claim, FileGroup, OpenFile, last_kind
 from hearth_storage.sink.file_writer import FileWriter
 from hearth_storage.sink.rotation import Progress, Rotation, Rows
 from hearth_storage.sink.schema_compatibility import SchemaCompatibility, projected
-from hearth_storage.sink.upload import end_of
-
-LOOK_UP_SECONDS = 120.0
-"""How long a store may not answer when files are looked up, before the task fails."""
-_PAUSE = 0.5
-_log = logging.getLogger(__name__)
 
 
 @dataclass
@@ -51,13 +44,22 @@ class PartitionWriter:
 
     After an assignment, files may exist beyond the committed offset, from a task that ended before it could commit.
     Until a group of files meets none, each new name is looked up, and records that such a file has are passed over:
-    also if the limits of files have changed since.
+    also if the limits of files have changed since. A place that recovers offsets by itself needs no such look-up.
     """
 
     def __init__(
-        self, claim: Claim, place: Place, writer: FileWriter, name: Any, rotation: Rotation, rule: SchemaCompatibility
+        self,
+        claim: Claim,
+        place: Place | None,
+        writer: FileWriter,
+        name: Any,
+        rotation: Rotation,
+        rule: SchemaCompatibility,
     ) -> None:
-        """`name` makes a file's name, without extension, of topic, directory and first offset."""
+        """`name` makes a file's name, without extension, of topic, directory, first and last offset.
+
+        Names are looked up in `place`, unless it is None.
+        """
         self._claim = claim
         self._place = place
         self._writer = writer
@@ -65,7 +67,7 @@ class PartitionWriter:
         self._rotation = rotation
         self._rule = rule
         self._ends: dict[tuple[str, str], int] = {}
-        self._looks_up = True
+        self._looks_up = place is not None
         self._next_by_clock: int | None = None
         self._begin()
 
@@ -124,6 +126,10 @@ class PartitionWriter:
     def _end(self) -> None:
         group = self._group
         group.end_at(self._last + 1)
+        for topic, numbers in group.numbers.items():
+            for path, number in numbers.items():
+                file = group.files[number]
+                file.stem = self._name(topic, path, file.first, file.last)
         if not group.found_existing:
             self._looks_up = False
             self._ends.clear()
@@ -173,9 +179,7 @@ class PartitionWriter:
         counts = _counts(codes, part)
         schemas = {**part.schemas, VALUE: schema} if VALUE in part.schemas else part.schemas
         for code, first in _firsts(codes, offsets, (numbers < 0) & (counts > 0)):
-            path = part.rows.paths[code]
-            file = OpenFile(self._name(part.topic, path, first), schemas, first)
-            numbers[code] = self._group.open(part.topic, path, file)
+            numbers[code] = self._group.open(part.topic, part.rows.paths[code], OpenFile(schemas, first))
         lasts = np.zeros(len(counts), np.int64)
         lasts[codes] = offsets
         used = np.flatnonzero(counts)
@@ -198,25 +202,14 @@ class PartitionWriter:
 
     def _look_up(self, part: Part, path: str, first: int) -> bool:
         """Note how far the file that begins with an offset goes; return whether there is one that tells it."""
-        name = self._writer.name(self._name(part.topic, path, first), last_kind(part.columns))
-        entry = self._found(name)
+        name = self._writer.name(self._name(part.topic, path, first, -1), last_kind(part.columns))
+        assert self._place is not None
+        entry = insist(name, self._place.head, name)
         end = None if entry is None else end_of(entry.facts)
         if end is None or end < first:
             return False
         self._ends[part.topic, path] = end
         return True
-
-    def _found(self, name: str) -> Entry | None:
-        """Return the facts of a file; a store that does not answer is asked again for some time."""
-        deadline = time.monotonic() + LOOK_UP_SECONDS
-        while True:
-            try:
-                return self._place.head(name)
-            except RetriableError as error:
-                if time.monotonic() > deadline:
-                    raise ConnectError(str(error), hint=error.hint) from error
-                _log.warning("%s is not looked up yet, and tried again: %s", name, error)
-                time.sleep(_PAUSE)
 
 
 def _shape(part: Part) -> Shape:

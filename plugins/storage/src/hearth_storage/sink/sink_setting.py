@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 from hearth_api import (
     ConfigError,
@@ -258,9 +258,15 @@ class StorageSinkConfig(Settings):
         display_name="Record Field for Timestamp Extractor", doc="Field that RecordField reads.",
     )  # fmt: skip
 
+    known_formats: ClassVar[Mapping[str, str]] = FORMATS
+
     def place(self) -> Place:
         """Return the store; raises `ConfigError` for keys that do not fit together."""
         raise NotImplementedError
+
+    def faults(self) -> dict[str, str]:
+        """Return what is wrong across the keys of a store, by key."""
+        return {}
 
     def affixed(self, path: str, schema: Schema | None) -> str:
         """Return a directory with what a store's keys add of the schema."""
@@ -294,7 +300,7 @@ class StorageSinkConfig(Settings):
             chosen["key"] = ("keys.format.class", self.keys_format_class)
         if self.store_headers:
             chosen["headers"] = ("headers.format.class", self.headers_format_class)
-        found = {kind: counterpart(*each, FORMATS, FORMAT)(self.values) for kind, each in chosen.items()}
+        found = {kind: counterpart(*each, self.known_formats, FORMAT)(self.values) for kind, each in chosen.items()}
         if self.infers_schemas:
             from hearth_storage.format.inferred_format import InferredFormat
 

@@ -34,7 +34,7 @@ def sink_faults(settings: StorageSinkConfig) -> dict[str, str]:
         faults["headers.format.class"] = "headers are no bytes: choose AvroFormat, JsonFormat or ParquetFormat"
     if settings.infers_schemas and (name := _simple(settings.format_class)) in _COMPRESSED:
         faults["schema.inference.enable"] = f"has no effect on {name}, whose files have no schema: leave it out"
-    return faults | _compression_faults(settings)
+    return faults | _compression_faults(settings) | settings.faults()
 
 
 def sink_warnings(settings: StorageSinkConfig) -> list[str]:

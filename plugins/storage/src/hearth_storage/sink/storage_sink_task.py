@@ -14,6 +14,7 @@ from hearth_api import ConnectError, DataError, OffsetAndMetadata, RetriableErro
 from hearth_api.batch import Batch, BatchSinkTask, Declined, records_to_batches
 from hearth_storage import VERSION
 from hearth_storage.format.parquet import ParquetFormat
+from hearth_storage.sink.delivery import Delivery, ObjectDelivery
 from hearth_storage.sink.file_group import HEADERS, KEY, VALUE, Claim
 from hearth_storage.sink.file_writer import FileWriter
 from hearth_storage.sink.joda_format import zone_of
@@ -63,17 +64,21 @@ class StorageSinkTask(BatchSinkTask):
             config.flush_size, config.flush_bytes, config.rotate_interval_ms, config.rotate_on_partition_change,
             config.max_open_files, config.rotate_schedule_interval_ms, zone,
         )  # fmt: skip
-        backoff = config.retry_backoff_ms / 1000
-        self._uploads = Uploads(place, if_absent=config.conditional_writes, backoff=backoff)
+        self._delivery = self._new_delivery()
+        self._uploads = Uploads(self._delivery, config.retry_backoff_ms / 1000)
         self._writer = FileWriter(self._formats, self._uploads)
         self._look_ups = ThreadPoolExecutor(_LOOK_UPS, "look-ups")
 
     def open(self, partitions: Collection[TopicPartition]) -> None:
-        """Begin with no open files."""
+        """Begin with no open files, behind those that the store says it has."""
+        look_up = None if self._delivery.knows_offsets else self._place
         for partition in partitions:
             claim = self._claims[partition] = Claim(partition)
+            start = self._delivery.begin(claim)
+            if start is not None:
+                self.context.offset(partition, start)
             self._writers[partition] = PartitionWriter(
-                claim, self._place, self._writer, self._stem(partition), self._rotation, self._rule
+                claim, look_up, self._writer, self._stem(partition), self._rotation, self._rule
             )
 
     def put(self, records: Collection[SinkRecord]) -> None:
@@ -146,6 +151,7 @@ class StorageSinkTask(BatchSinkTask):
             self._look_ups.shutdown(wait=True, cancel_futures=True)
             self._uploads.close()
             self._writer.close()
+            self._delivery.end()
 
     def _all_parts(self, batches: list[Batch], now: int) -> list[Part]:
         """Return the records of batches; a row at fault raises a `DataError`, and nothing is put."""
@@ -251,10 +257,14 @@ class StorageSinkTask(BatchSinkTask):
     def _reports_nulls(self) -> bool:
         return self._config.report_nulls and self._config.behavior_on_null_values.lower() == "ignore"
 
+    def _new_delivery(self) -> Delivery:
+        """Return how files come into the store."""
+        return ObjectDelivery(self._place, if_absent=self._config.conditional_writes)
+
     def _stem(self, partition: TopicPartition) -> Any:
         config, directory = self._config, self._partitioner.path
 
-        def name(topic: str, path: str, first: int) -> str:
+        def name(topic: str, path: str, first: int, _last: int) -> str:
             offset = f"{first:0{config.zero_pad_width}d}"
             file = config.file_delim.join((topic, str(partition.partition), offset))
             above = [config.topics_dir] if config.topics_dir.strip() else []

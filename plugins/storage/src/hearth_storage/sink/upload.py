@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import logging
 from collections import defaultdict, deque
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from threading import Condition, Event
+from typing import Any
 
-from hearth_api import ConnectError, RetriableError, TopicPartition
-from hearth_storage.place.place import NameTaken, Place
-from hearth_storage.sink.file_group import VALUE, FileGroup, OpenFile, PartFile, discard
+from hearth_api import RetriableError, TopicPartition
+from hearth_storage.sink.delivery import Delivery
+from hearth_storage.sink.file_group import VALUE, FileGroup, OpenFile, discard
 
 THREADS = 4
 _log = logging.getLogger(__name__)
@@ -21,13 +22,11 @@ class Uploads:
 
     A group starts once the group before it is complete in the store, so at any time the files of a partition reach up
     to some offset, with those of one group beyond it: what a task finds after a crash is what it writes again.
-    A file of the same name and offsets counts as written; its answer was lost, or a task that was replaced wrote it.
     """
 
-    def __init__(self, place: Place, *, if_absent: bool, backoff: float) -> None:
-        """`if_absent` says whether the store refuses a name that exists; `backoff` is in seconds."""
-        self._place = place
-        self._if_absent = if_absent
+    def __init__(self, delivery: Delivery, backoff: float) -> None:
+        """`backoff` is in seconds."""
+        self._delivery = delivery
         self._backoff = backoff
         self._pool = ThreadPoolExecutor(THREADS, "uploads")
         self._changed = Condition()
@@ -78,7 +77,7 @@ class Uploads:
     def wait(self, most: int, seconds: float) -> bool:
         """Wait until at most so many bytes are left to upload; return whether that came in time."""
         with self._changed:
-            return self._changed.wait_for(lambda: self._size <= most or self._failure is not None, seconds)
+            return self._changed.wait_for(lambda: self._waits_for_at_most(most) or self._failure is not None, seconds)
 
     def check(self) -> None:
         """Raise what an upload failed of."""
@@ -89,6 +88,9 @@ class Uploads:
         """End the threads; requests that are under way end first."""
         self._stop.set()
         self._pool.shutdown(wait=True, cancel_futures=True)
+
+    def _waits_for_at_most(self, most: int) -> bool:
+        return self._size <= most and (most > 0 or not any(self._groups.values()))
 
     def _begin(self, group: FileGroup) -> None:
         self._left[id(group)] = len(group.files)
@@ -112,8 +114,13 @@ class Uploads:
         try:
             parts = file.parts
             for kind in sorted(parts, key=lambda each: each == VALUE):  # as `last_kind` says
-                if not self._put(group, file, parts[kind]):
+                part = parts[kind]
+                if not self._insist(group, part.name, self._delivery.deliver, group, file, part):
                     return
+            if not self._is_last(group, file):
+                return
+            if not self._insist(group, str(group.claim.partition), self._delivery.complete, group):
+                return
         except BaseException as error:  # noqa: BLE001 - it is raised by the next call of the task
             with self._changed:
                 if not group.is_abandoned:
@@ -121,39 +128,28 @@ class Uploads:
                 self._changed.notify_all()
             return
         with self._changed:
+            self._end(group)
+
+    def _is_last(self, group: FileGroup, file: OpenFile) -> bool:
+        """Note that a file is delivered; return whether it was the last one of its group."""
+        with self._changed:
             self._forget_file(file)
             self._left[id(group)] -= 1
-            if not self._left[id(group)]:
-                self._end(group)
+            return not self._left[id(group)]
 
-    def _put(self, group: FileGroup, file: OpenFile, part: PartFile) -> bool:
-        """Upload until the store has the file or the task loses the partition; return whether one of them happened."""
+    def _insist(self, group: FileGroup, subject: str, step: Callable[..., None], *args: Any) -> bool:
+        """Repeat a step until it succeeds or the task loses the partition; return whether one of them happened."""
         while not group.is_abandoned:
             if self._stop.is_set():
                 return False
             try:
-                self._put_once(file, part)
+                step(*args)
             except RetriableError as error:
-                _log.warning("%s is not uploaded yet, and tried again: %s", part.name, error)
+                _log.warning("%s is not uploaded yet, and tried again: %s", subject, error)
                 self._stop.wait(self._backoff)
             else:
                 break
         return True
-
-    def _put_once(self, file: OpenFile, part: PartFile) -> None:
-        try:
-            self._place.put(part.name, part.local, if_absent=self._if_absent, facts=file.facts)
-        except NameTaken as error:
-            found = self._place.head(part.name)
-            end = end_of(found.facts) if found is not None else None
-            if end is None:
-                self._place.put(part.name, part.local, facts=file.facts)
-            elif end != file.last:
-                raise ConnectError(
-                    f"{self._place.address}/{part.name} exists with offsets up to {end}, this task has them up to"
-                    f" {file.last}",
-                    hint="another task writes there: end it, then restart this task, which goes on behind that file",
-                ) from error
 
     def _forget(self, group: FileGroup) -> None:
         for file in group.files:
@@ -165,12 +161,6 @@ class Uploads:
             part.local.unlink(missing_ok=True)
         file.parts = {}
         self._changed.notify_all()
-
-
-def end_of(facts: Mapping[str, str]) -> int | None:
-    """Return the last offset of a file, None where no sink of Hearth wrote it or the store keeps no facts."""
-    found = {name.lower(): text for name, text in facts.items()}.get("endoffset", "")
-    return int(found) if found.isdigit() else None
 
 
 def _size(file: OpenFile) -> int:
