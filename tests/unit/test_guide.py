@@ -41,6 +41,7 @@ from hearth_stage.level import LEVELS
 from hearth_stage.preload import PRELOADS, agreed
 from hearth_storage.sink.azure_setting import AzureBlobSinkConfig, DataLakeSinkConfig
 from hearth_storage.sink.google_setting import GcsSinkConfig
+from hearth_storage.sink.hdfs_setting import HdfsSinkConfig
 from hearth_storage.sink.local_setting import FilesSinkConfig
 from hearth_storage.sink.s3_setting import S3SinkConfig
 from hearth_storage.source.source_setting import WITHOUT_EFFECT as SOURCE_WITHOUT_EFFECT
@@ -137,7 +138,7 @@ SETTINGS = (
 
 BUNDLES = (
     JdbcSourceConfig, JdbcSinkConfig, S3SinkConfig, GcsSinkConfig, AzureBlobSinkConfig, DataLakeSinkConfig,
-    FilesSinkConfig, S3SourceConfig, GcsSourceConfig, AzureBlobSourceConfig, DataLakeSourceConfig,
+    HdfsSinkConfig, FilesSinkConfig, S3SourceConfig, GcsSourceConfig, AzureBlobSourceConfig, DataLakeSourceConfig,
     FilesSourceConfig, DeltaSinkConfig,
 )  # fmt: skip
 """Settings of connectors that are no part of the host."""

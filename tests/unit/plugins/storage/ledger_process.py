@@ -11,6 +11,7 @@ from pathlib import Path
 
 from hearth_api import OffsetAndMetadata, RetriableError, TopicPartition
 from hearth_api.batch import records_to_batches
+from hearth_api.sink import SinkTask
 from hearth_api.testing import MemorySinkTaskContext
 from hearth_execution.load import load_class
 from tests.unit.plugins.storage.world import TOPIC, order
@@ -45,7 +46,7 @@ def main() -> None:
     print("done", flush=True)
 
 
-def start(task: S3SinkTask, config: dict[str, str]) -> None:
+def start(task: SinkTask, config: dict[str, str]) -> None:
     """Start a task, again while the store does not answer."""
     while True:
         try:

@@ -74,7 +74,7 @@ def numbers(directory: str) -> list[int]:
 
 def start_of(run: SinkRun) -> int | None:
     """Return the offset that the task asked for."""
-    return run.tasks[0].context.rewound.get(PLACE)  # type: ignore[attr-defined]
+    return run.tasks[0].context.rewound.get(PLACE)  # type: ignore[attr-defined,no-any-return]
 
 
 def place_of(run: SinkRun) -> HdfsPlace:
@@ -82,10 +82,15 @@ def place_of(run: SinkRun) -> HdfsPlace:
     return run.tasks[0]._place  # type: ignore[attr-defined,no-any-return]
 
 
-def failure(run: SinkRun) -> str:
-    """Return what a task fails of."""
-    with pytest.raises(ConnectError) as caught:
+def failure(run: SinkRun, records: list[Any]) -> str:
+    """Return what a task fails of that gets records."""
+
+    def attempt() -> None:
+        run.put(records)
         eventually(lambda: bool(run.pre_commit() and False), 20)
+
+    with pytest.raises(ConnectError) as caught:
+        attempt()
     return str(caught.value)
 
 
@@ -190,8 +195,7 @@ def test_a_task_that_stands_still_changes_nothing_once_it_is_replaced(directory:
             assert committed(run, end + 5)
             before = files(directory)
             hold.let_go()
-            zombie.put(orders(4, 7))
-            assert failure(zombie) == "another task writes the files of orders-0 now"
+            assert failure(zombie, orders(4, 7)) == "another task writes the files of orders-0 now"
             assert files(directory) == before
             run.put(orders(end + 6, end + 11))
             assert committed(run, end + 10)

@@ -161,7 +161,7 @@ class HdfsPlace(Place):
         self._client.delete(self._path(name), True)
 
     @_translated
-    def directories(self, name: str) -> list[str]:
+    def directories(self, name: str) -> Sequence[str]:
         """Return the last parts of the names of the directories in a directory, none if it does not exist."""
         try:
             found = self._client.list_status(self._path(name))
@@ -170,7 +170,7 @@ class HdfsPlace(Place):
             return []
 
     @_translated
-    def all_files(self, name: str) -> list[str]:
+    def all_files(self, name: str) -> Sequence[str]:
         """Return the names of all files below a directory, hidden ones too; none if it does not exist."""
         try:
             found = self._client.list_status(self._path(name), True)
