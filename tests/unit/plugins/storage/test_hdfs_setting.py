@@ -41,6 +41,11 @@ def faults(config: dict[str, str]) -> dict[str, str]:
             "connect.hdfs.keytab",
             "is required with",
         ),
+        (
+            {"hdfs_authentication_kerberos": "true", "connect_hdfs_principal": "c@R", "connect_hdfs_keytab": "/none"},
+            "connect.hdfs.keytab",
+            "/none is no file of this machine",
+        ),
         ({"topics_dir": "${1}"}, "topics.dir", "cannot contain ${} without a valid topic.capture.groups.regex"),
         ({"logs_dir": "${name}"}, "logs.dir", "${name} is filled by nothing: write ${topic}"),
         ({"topic_capture_groups_regex": "("}, "topic.capture.groups.regex", "is no regular expression"),

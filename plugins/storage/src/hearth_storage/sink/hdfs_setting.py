@@ -150,6 +150,8 @@ class HdfsSinkConfig(HdfsPlaceConfig, StorageSinkConfig):
         if self.kerberos and not (self.principal and self.keytab):
             name = "connect.hdfs.keytab" if self.principal else "connect.hdfs.principal"
             found[name] = "is required with hdfs.authentication.kerberos=true"
+        elif self.kerberos and not Path(self.keytab).is_file():
+            found["connect.hdfs.keytab"] = f"{self.keytab} is no file of this machine"
         for name, text in (("topics.dir", self.topics_dir), ("logs.dir", self.logs_dir)):
             left = _ANY.search(_GROUP.sub("", text).replace(_TOPIC, ""))
             if left:
