@@ -13,8 +13,9 @@ from hearth_api.testing import acceptance_tests
 from hearth_storage.place.hdfs_place import HdfsPlace
 from hearth_storage.sink.hdfs import HdfsSinkConnector
 from tests.hdfs_cluster import HdfsCluster
+from tests.timeouts import eventually
 from tests.unit.plugins.storage.test_hdfs_sink import settings
-from tests.unit.plugins.storage.world import ORDER, order
+from tests.unit.plugins.storage.world import ORDER, names, order
 
 pytestmark = pytest.mark.slow
 _numbers = itertools.count()
@@ -33,12 +34,12 @@ def sink_world() -> dict[str, str]:
 
 
 def written(config: Mapping[str, str]) -> Iterator[Struct]:
-    """Yield the records of all files."""
+    """Yield the records of all files, which a commit does not wait for."""
     place = HdfsPlace(config["store.url"])
-    for page in place.list("topics/"):
-        for entry in page:
-            for line in place.read(entry.name).splitlines():
-                yield Struct.of(ORDER, orjson.loads(line))
+    assert eventually(lambda: len(names(place, "topics/")) == 3, 20)
+    for name in names(place, "topics/"):
+        for line in place.read(name).splitlines():
+            yield Struct.of(ORDER, orjson.loads(line))
 
 
 SinkTest = acceptance_tests(HdfsSinkConnector, sink_world, records=[order(at) for at in range(3)], read_back=written)
