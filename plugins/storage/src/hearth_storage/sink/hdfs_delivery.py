@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from hearth_api import ConnectError, NotFoundError, RetriableError, TopicPartition
 from hearth_storage.place.hdfs_place import TEMPORARY, HdfsPlace
 from hearth_storage.place.place import NameTaken
-from hearth_storage.sink.delivery import Delivery, insist
+from hearth_storage.sink.file_delivery import Delivery, insist
 from hearth_storage.sink.file_group import Claim, FileGroup, OpenFile, PartFile
 from hearth_storage.sink.offset_log import CorruptLog, blocks, encoded, end_offset
 

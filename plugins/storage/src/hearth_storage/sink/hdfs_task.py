@@ -8,7 +8,7 @@ from typing import Any, cast
 from hearth_api import ConnectError, TopicPartition
 from hearth_api.batch import Batch
 from hearth_storage.place.hdfs_place import HdfsPlace
-from hearth_storage.sink.delivery import Delivery
+from hearth_storage.sink.file_delivery import Delivery
 from hearth_storage.sink.hdfs_delivery import HdfsDelivery
 from hearth_storage.sink.hdfs_setting import HdfsSinkConfig
 from hearth_storage.sink.partition_writer import Part

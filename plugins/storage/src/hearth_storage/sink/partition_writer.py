@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from hearth_api import Schema, TopicPartition
 from hearth_storage.place.place import Place
-from hearth_storage.sink.delivery import end_of, insist
+from hearth_storage.sink.file_delivery import end_of, insist
 from hearth_storage.sink.file_group import VALUE, Claim, FileGroup, OpenFile, last_kind
 from hearth_storage.sink.file_writer import FileWriter
 from hearth_storage.sink.rotation import Progress, Rotation, Rows

@@ -14,7 +14,7 @@ from hearth_api import ConnectError, DataError, OffsetAndMetadata, RetriableErro
 from hearth_api.batch import Batch, BatchSinkTask, Declined, records_to_batches
 from hearth_storage import VERSION
 from hearth_storage.format.parquet import ParquetFormat
-from hearth_storage.sink.delivery import Delivery, ObjectDelivery
+from hearth_storage.sink.file_delivery import Delivery, ObjectDelivery
 from hearth_storage.sink.file_group import HEADERS, KEY, VALUE, Claim
 from hearth_storage.sink.file_writer import FileWriter
 from hearth_storage.sink.joda_format import zone_of

@@ -10,7 +10,7 @@ from threading import Condition, Event
 from typing import Any
 
 from hearth_api import RetriableError, TopicPartition
-from hearth_storage.sink.delivery import Delivery
+from hearth_storage.sink.file_delivery import Delivery
 from hearth_storage.sink.file_group import VALUE, FileGroup, OpenFile, discard
 
 THREADS = 4
