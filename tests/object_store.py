@@ -19,8 +19,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from email.utils import formatdate
 from pathlib import Path
-from tempfile import TemporaryFile
+from tempfile import TemporaryDirectory, TemporaryFile
 from urllib.error import HTTPError, URLError
+
+from filelock import FileLock
 
 from hearth.foundation.user_file import cache_directory
 from tests.reservation import reserve_port
@@ -132,12 +134,16 @@ def _installed_azurite() -> Path:
     files = [_AZURITE / name for name in ("package.json", "package-lock.json", ".npmrc")]
     digest = hashlib.sha256(b"".join(file.read_bytes() for file in files)).hexdigest()[:16]
     folder = cache_directory("tests", f"azurite-{digest}")
-    if not (folder / "node_modules").is_dir():
-        folder.mkdir(parents=True, exist_ok=True)
-        for file in files:
-            shutil.copy(file, folder)
-        command = ["npm", "ci", "--silent", "--ignore-scripts", "--no-audit", "--no-fund"]
-        subprocess.run(command, cwd=folder, check=True, timeout=600, capture_output=True)
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    with FileLock(f"{folder}.lock", timeout=600):  # several processes of a run need it at once
+        if not folder.is_dir():
+            with TemporaryDirectory(dir=folder.parent) as building:
+                for file in files:
+                    shutil.copy(file, building)
+                command = ["npm", "ci", "--silent", "--ignore-scripts", "--no-audit", "--no-fund"]
+                subprocess.run(command, cwd=building, check=True, timeout=600, capture_output=True)
+                Path(building).rename(folder)
+                Path(building).mkdir()  # what is removed at the end
     return folder
 
 

@@ -69,7 +69,7 @@ from hearth_api.errors import (
 from hearth_api.header import Header, Headers
 from hearth_api.logical import Date, Decimal, Time, Timestamp
 from hearth_api.plugin import UNDEFINED_VERSION, ConnectPlugin
-from hearth_api.plugin_metrics import MetricSensor, MetricStat, PluginMetrics
+from hearth_api.plugin_metrics import MetricSensor, MetricStat, PluginMetrics, RegisteredMetric
 from hearth_api.record import (
     ConnectRecord,
     OffsetAndMetadata,
@@ -182,6 +182,7 @@ __all__ = [
     "Password",
     "PluginError",
     "PluginMetrics",
+    "RegisteredMetric",
     "Predicate",
     "Range",
     "Recommender",

@@ -11,7 +11,7 @@ import threading
 import traceback
 from itertools import islice
 
-from hearth_api.plugin_metrics import RegisteredMetric
+from hearth_api import RegisteredMetric
 from hearth_stage.channel import Channel, ChannelClosed, Request
 from hearth_stage.frame import PROTOCOL_VERSION
 from hearth_stage.level import set_levels

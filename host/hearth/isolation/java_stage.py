@@ -13,6 +13,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Iterator, Sequence
+from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -46,12 +47,17 @@ def stage_directory(sources: Path = SOURCES, root: Path | None = None) -> Path:
     """
     jars = [*fetch_jars(STAGE_LOCK), *spark_jars()]
     key = _key(sources, jars)
-    target = (cache_directory("java_stage") if root is None else root) / key
-    if target.is_dir():
-        return target
+    target = (cache_directory("java_stage") if root is None else root).resolve() / key
+    if not target.is_dir():
+        _build(sources, jars, target)
+    _archive(target)
+    return target
+
+
+def _build(sources: Path, jars: Sequence[Path], target: Path) -> None:
     target.parent.mkdir(parents=True, exist_ok=True)
-    with TemporaryDirectory(prefix=f"{key}.building-", dir=target.parent) as folder:
-        built = Path(folder, key)
+    with TemporaryDirectory(prefix=f"{target.name}.building-", dir=target.parent) as folder:
+        built = Path(folder, target.name)
         compile_stage(sources, jars, Path(folder, "classes"))
         built.mkdir()
         shutil.make_archive(str(built / _STAGE), "zip", Path(folder, "classes"))
@@ -60,9 +66,13 @@ def stage_directory(sources: Path = SOURCES, root: Path | None = None) -> Path:
             shutil.copyfile(jar, built / jar.name)
         with contextlib.suppress(OSError):  # another process was faster
             built.rename(target)
-    with contextlib.suppress(OSError, subprocess.SubprocessError):  # without an archive a stage starts more slowly
-        ClassArchive(find_java().executable, [target]).make([sys.executable, "-m", _REHEARSAL, str(target)])
-    return target
+
+
+@cache
+def _archive(stage: Path) -> None:
+    """Make the class archive of a stage if it is missing; without one a stage starts more slowly."""
+    with contextlib.suppress(OSError, subprocess.SubprocessError):
+        ClassArchive(find_java().executable, [stage]).make([sys.executable, "-m", _REHEARSAL, str(stage)])
 
 
 def spark_jars() -> list[Path]:

@@ -38,7 +38,7 @@ def completed(words: str, **environment: str) -> list[str]:
 
 def test_commands_options_and_names_are_completed(host: Host, pair: tuple[str, str], name: str) -> None:
     """Names are those of the worker; one that does not answer adds nothing."""
-    assert sorted(completed("hearth con")) == ["connectors", "consume", "context"]
+    assert sorted(completed("hearth con")) == ["connectors", "consume", "context", "convert"]
     assert completed("hearth connectors re") == ["restart", "resume"]
     assert "--context" in completed("hearth status --c")
     url = f"http://127.0.0.1:{host.port}"

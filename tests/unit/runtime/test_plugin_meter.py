@@ -96,8 +96,8 @@ def test_neither_a_lost_stage_nor_a_lost_host_is_an_error() -> None:
 
 
 def test_stages_use_time_and_memory() -> None:
-    """Each process counts once; one that has ended uses nothing."""
+    """Each process counts once, with its children that have ended; one that has ended itself uses nothing."""
     seconds, memory = stages_usage([os.getpid(), os.getpid()])
-    assert 0 < seconds <= sum(os.times()[:2]) + 0.1
+    assert 0 < seconds <= sum(os.times()[:4]) + 0.1
     assert memory > 1 << 20
     assert stages_usage([]) == stages_usage([2**22 + 1]) == (0, 0)

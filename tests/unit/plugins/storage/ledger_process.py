@@ -9,9 +9,8 @@ import sys
 import time
 from pathlib import Path
 
-from hearth_api import OffsetAndMetadata, RetriableError, TopicPartition
+from hearth_api import OffsetAndMetadata, RetriableError, SinkTask, TopicPartition
 from hearth_api.batch import records_to_batches
-from hearth_api.sink import SinkTask
 from hearth_api.testing import MemorySinkTaskContext
 from hearth_execution.load import load_class
 from tests.unit.plugins.storage.world import TOPIC, order

@@ -8,10 +8,11 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from hearth_api import ConfigError, Importance, Lambda, NonEmptyString, Settings, Width, key
+from hearth_storage.class_choice import choice
+from hearth_storage.format.format import FORMAT, FORMATS
+from hearth_storage.place.client_option import STORAGE, storage_check
 from hearth_storage.place.place import Place
-from hearth_storage.sink.class_choice import choice
-from hearth_storage.sink.client_option import storage_check
-from hearth_storage.sink.sink_setting import CONNECTOR, FORMAT, FORMATS, STORAGE, WITHOUT_EFFECT, StorageSinkConfig
+from hearth_storage.sink.sink_setting import CONNECTOR, WITHOUT_EFFECT, StorageSinkConfig
 
 HDFS, SECURITY, HIVE = "HDFS", "Security", "Hive"
 _SCHEMES = ("hdfs", "viewfs")
