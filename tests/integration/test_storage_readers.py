@@ -7,11 +7,11 @@ import io
 from pathlib import Path
 
 import pytest
-from pyspark.sql import SparkSession
 
 from hearth_api.batch import values_to_column
 from hearth_api.java import schema_from_text
 from hearth_storage.format.parquet import ParquetFormat
+from tests.integration.datasource.writing import session
 from tests.unit.plugins.sample import cases
 from tests.unit.plugins.storage.parquet_question import GOLDEN
 from tests.unit.plugins.storage.parquet_sample import LISTS, LOGICAL, rows
@@ -25,8 +25,7 @@ _LISTS = (
 @pytest.mark.slow
 def test_spark_reads_a_directory_of_both_writers(tmp_path: Path) -> None:
     """Each row comes twice, once from each writer's file, and the schemas are one; lists have two levels or three."""
-    session = SparkSession.builder.master("local[1]").config("spark.ui.enabled", "false").getOrCreate()
-    try:
+    with session("local[1]") as spark:
         for number, case in enumerate(cases(GOLDEN)):
             schema = schema_from_text(case["connect"])
             if schema == LOGICAL:
@@ -39,10 +38,8 @@ def test_spark_reads_a_directory_of_both_writers(tmp_path: Path) -> None:
             writer.close()
             (folder / "own.parquet").write_bytes(out.getvalue())
             (folder / "java.parquet").write_bytes(base64.b64decode(case["parquet"]))
-            reader = session.read.schema(_LISTS) if schema == LISTS else session.read
+            reader = spark.read.schema(_LISTS) if schema == LISTS else spark.read
             own, java = (reader.parquet(str(folder / f"{each}.parquet")) for each in ("own", "java"))
             assert own.schema == java.schema
             assert own.collect() == java.collect()
             assert reader.parquet(str(folder)).count() == 2 * len(rows(schema))
-    finally:
-        session.stop()

@@ -10,6 +10,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+import py4j.java_gateway
+import py4j.protocol
 from pyspark.sql import DataFrame, SparkSession
 
 from tests.spark_python import spark_python
@@ -36,6 +38,8 @@ def session(master: str, settings: Mapping[str, str] | None = None) -> Iterator[
             yield opened
         finally:
             opened.stop()
+            # a session replaces this for all JVMs of the process; errors of others would then be asked of this one
+            py4j.java_gateway.get_return_value = py4j.protocol.get_return_value
 
 
 def write(rows: DataFrame, bundles: str, mode: str = "append", **options: Any) -> None:
