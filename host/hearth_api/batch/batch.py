@@ -89,6 +89,19 @@ class Batch:
         column = self.column("row")
         return None if column is None else column.to_numpy(zero_copy_only=False)
 
+    def originals(self) -> tuple[str, Any, Any]:
+        """Return topic, partitions and offsets of a sink's records as they were read from Kafka.
+
+        Partitions and offsets are numpy arrays. They differ from the columns `partition` and `offset` where a
+        transformation changed these, as the originals of `SinkRecord` do (KIP-793).
+        """
+        return str(self.original_topic or self.topic), self._original("partition"), self._original("offset")
+
+    def _original(self, name: str) -> Any:
+        found = self.column(f"original_{name}")
+        column = self.column(name) if found is None else found
+        return column.to_numpy(zero_copy_only=False)
+
     def with_columns(self, **columns: Any) -> Batch:
         """Return a batch with columns set by name; None removes a column."""
         present = dict(zip(self.data.schema.names, self.data.columns, strict=False))

@@ -30,10 +30,7 @@ class Rows:
     @classmethod
     def of(cls, batch: Batch, table: Any = None) -> Rows:
         """Return the rows of a batch, with the coordinates of its records as they were read from Kafka."""
-        names = (("original_partition", "partition"), ("original_offset", "offset"))
-        found = (next(column for name in pair if (column := batch.column(name)) is not None) for pair in names)
-        partitions, offsets = (column.to_numpy(zero_copy_only=False) for column in found)
-        return cls(str(batch.original_topic or batch.topic), partitions, offsets, table)
+        return cls(*batch.originals(), table)
 
     def __len__(self) -> int:
         return len(self.offsets)

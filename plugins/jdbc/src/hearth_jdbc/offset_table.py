@@ -72,9 +72,9 @@ class OffsetTable:
         """Return the offsets after the last rows of batches."""
         found: dict[TopicPartition, int] = {}
         for batch in batches:
-            partitions, offsets = _places(batch)
+            topic, partitions, offsets = batch.originals()
             for partition in np.unique(partitions):
-                place = TopicPartition(_topic(batch), int(partition))
+                place = TopicPartition(topic, int(partition))
                 last = int(offsets[partitions == partition].max())
                 found[place] = max(found.get(place, 0), last + 1)
         return found
@@ -137,21 +137,9 @@ class OffsetTable:
 
     @staticmethod
     def _later(batch: Batch, after: Mapping[TopicPartition, int]) -> Batch:
-        partitions, offsets = _places(batch)
+        topic, partitions, offsets = batch.originals()
         late = np.ones(len(offsets), bool)
         for partition in np.unique(partitions):
-            place = TopicPartition(_topic(batch), int(partition))
+            place = TopicPartition(topic, int(partition))
             late &= (partitions != partition) | (offsets >= after.get(place, 0))
         return batch if late.all() else batch.filter(pa.array(late))
-
-
-def _topic(batch: Batch) -> str:
-    return str(batch.original_topic or batch.topic)
-
-
-def _places(batch: Batch) -> tuple[Any, Any]:
-    """Return partitions and offsets of the records as they were read from Kafka."""
-    names = (("original_partition", "partition"), ("original_offset", "offset"))
-    found = (next(column for name in pair if (column := batch.column(name)) is not None) for pair in names)
-    partitions, offsets = (column.to_numpy(zero_copy_only=False) for column in found)
-    return partitions, offsets

@@ -187,3 +187,14 @@ def test_invalid_tables_are_refused() -> None:
         Batch.of_rows("t", INT64_SCHEMA, [1, 2], offsets=[{"a": 1}])
     with pytest.raises(DataError, match="PyCapsule interface, not of list"):
         Batch.of_arrow("t", TABLE.to_pylist())
+
+
+@pytest.mark.parametrize("changed", [False, True])
+def test_originals_are_where_records_were_read(changed: bool) -> None:
+    """A transformation may have moved them to another topic and partition; without originals nothing was changed."""
+    columns = {"value": pa.array(["a", "b"]), "partition": pa.array([7, 7]), "offset": pa.array([5, 6])}
+    if changed:
+        columns |= {"partition": pa.array([0, 0]), "original_partition": pa.array([7, 7])}
+    batch = Batch("u" if changed else "t", None, STRING_SCHEMA, pa.RecordBatch.from_pydict(columns))
+    topic, partitions, offsets = batch.replace(original_topic="t" if changed else None).originals()
+    assert (topic, partitions.tolist(), offsets.tolist()) == ("t", [7, 7], [5, 6])

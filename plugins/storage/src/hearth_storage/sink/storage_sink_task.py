@@ -225,8 +225,9 @@ class StorageSinkTask(BatchSinkTask):
             self._check_schema(kind, schema)
             self._formats[kind].check(schema, columns[kind])
         return Part(
-            partition, str(batch.topic), _offsets(batch), self._rows(partition, batch, now, is_dead), schemas, columns
-        )
+            partition, str(batch.topic), batch.originals()[2], self._rows(partition, batch, now, is_dead), schemas,
+            columns,
+        )  # fmt: skip
 
     def _rows(self, partition: TopicPartition, batch: Batch, now: int, is_dead: bool) -> Rows:
         times = self._times(batch, now, is_dead)
@@ -310,18 +311,7 @@ def _by_null(batch: Batch, column: Any) -> Iterator[tuple[bool, Batch]]:
 
 def _by_partition(batch: Batch) -> Iterator[tuple[TopicPartition, Batch]]:
     """Yield the records of each Kafka partition, as they were read from Kafka."""
-    topic = str(batch.original_topic or batch.topic)
-    partitions = _column(batch, "partition")
+    topic, partitions, _ = batch.originals()
     for number in np.unique(partitions):
         mask = partitions == number
         yield TopicPartition(topic, int(number)), batch if mask.all() else batch.filter(pa.array(mask))
-
-
-def _offsets(batch: Batch) -> Any:
-    return _column(batch, "offset")
-
-
-def _column(batch: Batch, name: str) -> Any:
-    found = batch.column(f"original_{name}")
-    column = batch.column(name) if found is None else found
-    return column.to_numpy(zero_copy_only=False)
