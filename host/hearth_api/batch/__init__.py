@@ -27,7 +27,7 @@ from hearth_api.batch.batch_record import (
     records_by_kind,
     records_to_batches,
 )
-from hearth_api.batch.column import arrow_type, column_to_values, values_to_column
+from hearth_api.batch.column import arrow_type, column_to_values, fill_nulls, values_to_column
 from hearth_api.batch.header_list import (
     header_columns,
     header_lists,
@@ -75,6 +75,7 @@ __all__ = [
     "column_to_texts",
     "column_to_values",
     "copies_of",
+    "fill_nulls",
     "header_columns",
     "frameless",
     "header_lists",

@@ -80,6 +80,15 @@ def values_to_column(schema: Schema | None, values: Sequence[Any]) -> Any:
     return _plain_column(schema, values)
 
 
+def fill_nulls(schema: Schema | None, column: Any, value: Any) -> Any:
+    """Return a column with a value in place of its nulls; the schema is that of value and column."""
+    if not column.null_count:
+        return column
+    rows = pa.array(range(len(column)), pa.int64())
+    places = pa.compute.if_else(column.is_valid(), rows, len(column))
+    return pa.concat_arrays([column, values_to_column(schema, [value])]).take(places)
+
+
 def column_to_values(schema: Schema | None, column: Any) -> list[Any]:
     """Return the values of an Arrow array as Python values of the record API."""
     if schema is None:

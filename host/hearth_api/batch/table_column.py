@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from hearth_api.batch import arrow as pa
-from hearth_api.batch.column import arrow_type, column_to_values, values_to_column
+from hearth_api.batch.column import arrow_type, column_to_values, fill_nulls
 from hearth_api.builder import SchemaBuilder
 from hearth_api.errors import DataError, UnknownNameError
 from hearth_api.logical import Date, Decimal, Time, Timestamp
@@ -333,12 +333,10 @@ def _table_field(name: str, schema: Schema | None, column: Any) -> Any:
 
 
 def _filled(schema: Schema, column: Any) -> Any:
-    if schema.optional or schema.default is None or not column.null_count:
+    if schema.optional or schema.default is None:
         return column
     own = schema.default.schema if schema.type is Type.STRUCT else schema  # a default has no default of its own
-    rows = pa.array(range(len(column)), pa.int64())
-    places = pa.compute.if_else(column.is_valid(), rows, len(column))
-    return pa.concat_arrays([column, values_to_column(own, [schema.default])]).take(places)
+    return fill_nulls(own, column, schema.default)
 
 
 def _table_scalar(schema: Schema, column: Any) -> Any:

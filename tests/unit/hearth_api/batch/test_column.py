@@ -28,7 +28,7 @@ from hearth_api import (
     Type,
     needs_records,
 )
-from hearth_api.batch import arrow_type, column_to_values, values_to_column
+from hearth_api.batch import arrow_type, column_to_values, fill_nulls, values_to_column
 from hearth_api.batch import column as column_module
 from hearth_api.batch.column import LAY_OUT, lay_out_nothing
 from hearth_api.schema import deep_key
@@ -218,3 +218,12 @@ def test_changed_list_in_a_struct_is_checked_again() -> None:
     own.append("x")  # type: ignore[arg-type]
     with pytest.raises(DataError, match="with type INT8: class str"):
         values_to_column(schema, [struct])
+
+
+def test_nulls_are_filled_with_one_value() -> None:
+    """Of any type; a column without nulls stays as it is."""
+    schema = SchemaBuilder.array(INT64_SCHEMA).optional().build()
+    column = values_to_column(schema, [[1], None, []])
+    assert column_to_values(schema, fill_nulls(schema, column, [7, 8])) == [[1], [7, 8], []]
+    whole = column.slice(0, 1)
+    assert fill_nulls(schema, whole, [7]) is whole

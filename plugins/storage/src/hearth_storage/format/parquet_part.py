@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from hearth_api import DataError, Schema, Type, needs_records
-from hearth_api.batch import values_to_column
+from hearth_api.batch import fill_nulls
 from hearth_registry.avro_type import AvroType
 from hearth_storage.format import parquet_element as pe
 from hearth_storage.format.parquet_element import OPTIONAL, REPEATED, REQUIRED, Element
@@ -170,14 +170,8 @@ class _Making:
         if schema is None or schema.default is None or self.ignores_defaults:
             return _as_it_is
 
-        def filled(column: Any) -> Any:
-            if not column.null_count:
-                return column
-            own = schema.default.schema if schema.type is Type.STRUCT else schema
-            both = pa.concat_arrays([column, values_to_column(own, [schema.default])])
-            return both.take(pc.if_else(column.is_valid(), pa.array(range(len(column))), len(column)))
-
-        return filled
+        own = schema.default.schema if schema.type is Type.STRUCT else schema
+        return lambda column: fill_nulls(own, column, schema.default)
 
 
 def _group(name: str, repetition: int, parts: list[ParquetPart], fills: Iterable[Fill]) -> ParquetPart:

@@ -9,7 +9,7 @@ from typing import Any
 import pyarrow as pa
 
 from hearth_api import DataError, Schema, Type
-from hearth_api.batch import arrow_type, values_to_column
+from hearth_api.batch import arrow_type, fill_nulls, values_to_column
 
 _WIDENING = (Type.INT8, Type.INT16, Type.INT32, Type.INT64, Type.FLOAT32, Type.FLOAT64)
 _DOCUMENTING = ("connect.record.doc", "connect.record.aliases", "connect.record.namespace")
@@ -52,8 +52,8 @@ def projected(schema: Schema, column: Any, target: Schema) -> Any:
     """
     if schema == target:
         return column
-    if schema.optional and not target.optional and target.default is not None and column.null_count:
-        column = _filled(schema, column, target)
+    if schema.optional and not target.optional and target.default is not None:
+        column = fill_nulls(schema, column, target.default)
     if target.type is Type.STRUCT:
         fields = [_field(schema, column, each.name, each.schema) for each in target.fields]
         names = [each.name for each in target.fields]
@@ -80,13 +80,6 @@ def _field(schema: Schema, column: Any, name: str, target: Schema) -> Any:
         return projected(source.schema, column.field(name), target)
     default = values_to_column(target, [target.default])
     return pa.repeat(default[0], len(column)) if target.default is not None else pa.nulls(len(column), default.type)
-
-
-def _filled(schema: Schema, column: Any, target: Schema) -> Any:
-    """Return the column with the target's default in place of nulls."""
-    rows = [len(column) if is_null else row for row, is_null in enumerate(column.is_null().to_pylist())]
-    default = values_to_column(schema, [target.default])
-    return pa.concat_arrays([column, default]).take(pa.array(rows, pa.int64()))
 
 
 def _map(schema: Schema, column: Any, target: Schema) -> Any:
