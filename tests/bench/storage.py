@@ -21,8 +21,7 @@ import pyarrow.parquet as pq
 from hearth_api import OffsetAndMetadata, TopicPartition
 from hearth_api.batch import Batch
 from hearth_api.testing import MemorySinkTaskContext
-from hearth_storage.sink.local_task import FilesSinkTask
-from hearth_storage.sink.s3_task import S3SinkTask
+from hearth_storage.sink.sink_task import FilesSinkTask, S3SinkTask
 from hearth_storage.sink.storage_sink_task import StorageSinkTask
 from tests.bench.bench import Bench
 from tests.bench.result import Metric, Result

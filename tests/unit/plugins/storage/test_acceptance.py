@@ -12,7 +12,7 @@ import pytest
 from hearth_api import Struct
 from hearth_api.testing import acceptance_tests
 from hearth_storage.place.local_place import LocalPlace
-from hearth_storage.sink.local import FilesSinkConnector
+from hearth_storage.sink.store_sink import FilesSinkConnector
 from tests.unit.plugins.storage.world import ORDER, local_settings, names, order
 
 

@@ -20,7 +20,7 @@ import pytest
 
 from hearth_api import ConnectError, SinkConnector, TopicPartition
 from hearth_api.testing import SinkRun
-from hearth_storage.sink.s3 import S3SinkConnector
+from hearth_storage.sink.store_sink import S3SinkConnector
 from tests.object_store import StoreServer, make_bucket
 from tests.page import ROOT
 from tests.timeouts import eventually

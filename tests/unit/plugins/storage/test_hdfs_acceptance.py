@@ -11,7 +11,7 @@ import pytest
 from hearth_api import Struct
 from hearth_api.testing import acceptance_tests
 from hearth_storage.place.hdfs_place import HdfsPlace
-from hearth_storage.sink.hdfs import HdfsSinkConnector
+from hearth_storage.sink.store_sink import HdfsSinkConnector
 from tests.hdfs_cluster import HdfsCluster
 from tests.timeouts import eventually
 from tests.unit.plugins.storage.test_hdfs_sink import settings

@@ -11,7 +11,7 @@ import hearth_api as api
 from hearth_api import SchemaBuilder, SinkRecord, Struct, TopicPartition
 from hearth_api.testing import SinkRun, SourceRun
 from hearth_storage.place.hdfs_place import HdfsPlace
-from hearth_storage.sink.local import FilesSinkConnector
+from hearth_storage.sink.store_sink import FilesSinkConnector
 from hearth_storage.source.store_source import FilesSourceConnector
 from tests.hdfs_cluster import HdfsCluster
 from tests.timeouts import eventually

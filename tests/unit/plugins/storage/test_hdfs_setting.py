@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from hearth_api import ConfigError
-from hearth_storage.sink.hdfs import Hdfs3SinkConnector, HdfsSinkConnector
 from hearth_storage.sink.hdfs_setting import HdfsSinkConfig
+from hearth_storage.sink.store_sink import Hdfs3SinkConnector, HdfsSinkConnector
 
 URL = "hdfs://127.0.0.1:9"
 

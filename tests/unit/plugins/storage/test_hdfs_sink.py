@@ -17,8 +17,8 @@ import pytest
 from hearth_api import ConnectError, SinkConnector, TopicPartition
 from hearth_api.testing import SinkRun
 from hearth_storage.place.hdfs_place import HdfsPlace
-from hearth_storage.sink.hdfs import Hdfs3SinkConnector, HdfsSinkConnector
 from hearth_storage.sink.offset_log import BEGIN, END
+from hearth_storage.sink.store_sink import Hdfs3SinkConnector, HdfsSinkConnector
 from tests.hdfs_cluster import HdfsCluster
 from tests.java_hdfs_log import JavaLog, file_system, read_log
 from tests.timeouts import eventually

@@ -31,7 +31,7 @@ from hearth_storage.format.inferred_schema import (
 )
 from hearth_storage.format.parquet import ParquetFormat
 from hearth_storage.place.local_place import LocalPlace
-from hearth_storage.sink.local import FilesSinkConnector
+from hearth_storage.sink.store_sink import FilesSinkConnector
 from tests.unit.plugins.storage.test_format import read, written
 from tests.unit.plugins.storage.world import committed, in_groups, local_run, local_settings, names, record
 

@@ -15,8 +15,8 @@ import hearth_api as api
 from hearth_api import DataError, SchemaBuilder, SinkRecord, Struct, Timestamp
 from hearth_api.batch import Batch, records_to_batches
 from hearth_storage.place.local_place import LocalPlace
-from hearth_storage.sink.local import FilesSinkConnector
 from hearth_storage.sink.partitioner import DefaultPartitioner, FieldPartitioner, Partitioner
+from hearth_storage.sink.store_sink import FilesSinkConnector
 from hearth_storage.sink.time_partitioner import (
     DailyPartitioner,
     HourlyPartitioner,

@@ -16,7 +16,7 @@ import pytest
 
 from hearth_api import TopicPartition
 from hearth_api.testing import SinkRun
-from hearth_storage.sink.s3 import S3SinkConnector
+from hearth_storage.sink.store_sink import S3SinkConnector
 from tests.object_store import StoreServer
 from tests.unit.plugins.storage.fault_proxy import failing
 from tests.unit.plugins.storage.world import TOPIC, committed, order, s3_settings

@@ -13,7 +13,7 @@ import hearth_api as api
 from hearth_api import ConnectError, SchemaBuilder, Struct, TopicPartition
 from hearth_api.testing import SinkRun
 from hearth_storage.place.local_place import LocalPlace
-from hearth_storage.sink.s3 import S3SinkConnector
+from hearth_storage.sink.store_sink import S3SinkConnector
 from tests.object_store import StoreServer, make_bucket
 from tests.unit.plugins.storage.test_place import s3_store
 from tests.unit.plugins.storage.world import (

@@ -26,10 +26,13 @@ from hearth_api import (
 )
 from hearth_api.testing import MemorySourceTaskContext, SinkRun, SourceRun
 from hearth_storage.place.local_place import LocalPlace
-from hearth_storage.sink.azure import AzureBlobStorageSinkConnector, AzureDataLakeGen2SinkConnector
-from hearth_storage.sink.google import GcsSinkConnector
-from hearth_storage.sink.local import FilesSinkConnector
-from hearth_storage.sink.s3 import S3SinkConnector
+from hearth_storage.sink.store_sink import (
+    AzureBlobStorageSinkConnector,
+    AzureDataLakeGen2SinkConnector,
+    FilesSinkConnector,
+    GcsSinkConnector,
+    S3SinkConnector,
+)
 from hearth_storage.source.source_task import FilesSourceTask
 from hearth_storage.source.store_source import (
     AzureBlobStorageSourceConnector,

@@ -9,12 +9,15 @@ import pytest
 
 from hearth_api import ConfigError, SinkConnector, TopicPartition
 from hearth_api.testing import SinkRun
-from hearth_storage.sink.azure import AzureBlobStorageSinkConnector, AzureDataLakeGen2SinkConnector
-from hearth_storage.sink.google import GcsSinkConnector
 from hearth_storage.sink.google_setting import GcsSinkConfig
-from hearth_storage.sink.local import FilesSinkConnector
-from hearth_storage.sink.s3 import S3SinkConnector
 from hearth_storage.sink.s3_setting import S3SinkConfig
+from hearth_storage.sink.store_sink import (
+    AzureBlobStorageSinkConnector,
+    AzureDataLakeGen2SinkConnector,
+    FilesSinkConnector,
+    GcsSinkConnector,
+    S3SinkConnector,
+)
 from tests.object_store import AZURE_ACCOUNT, AZURE_KEY, StoreServer, google_credentials
 from tests.unit.plugins.storage.world import TOPIC, committed, local_settings, order, s3_settings
 

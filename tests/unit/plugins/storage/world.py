@@ -15,7 +15,7 @@ from hearth_api.batch import BatchSinkTask, BatchSourceTask
 from hearth_api.testing import SinkRun, SourceRun
 from hearth_storage.place.local_place import LocalPlace
 from hearth_storage.place.place import Place
-from hearth_storage.sink.local import FilesSinkConnector
+from hearth_storage.sink.store_sink import FilesSinkConnector
 from hearth_storage.source.store_source import FilesSourceConnector
 from tests.timeouts import eventually
 

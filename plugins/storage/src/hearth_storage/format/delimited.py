@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import csv
+import io
 from collections.abc import Iterator
 from typing import BinaryIO
 
 import pyarrow as pa
-import pyarrow.csv as csv
+import pyarrow.csv as arrow_csv
 
 from hearth_api import DataError, Schema
 from hearth_api.batch import TableColumn
@@ -32,14 +34,14 @@ class CsvFormat(FileFormat):
         delimiter = str(self.settings.get("csv.delimiter") or ",")
         names = self._names(file, delimiter)
         file.seek(0)
-        options = csv.ConvertOptions(
+        options = arrow_csv.ConvertOptions(
             column_types=dict.fromkeys(names, pa.string()), strings_can_be_null=True, null_values=[""],
             quoted_strings_can_be_null=False,
         )  # fmt: skip
-        parsing = csv.ParseOptions(delimiter=delimiter, newlines_in_values=True)
-        reading = csv.ReadOptions(block_size=_BLOCK, use_threads=False)
+        parsing = arrow_csv.ParseOptions(delimiter=delimiter, newlines_in_values=True)
+        reading = arrow_csv.ReadOptions(block_size=_BLOCK, use_threads=False)
         try:
-            with csv.open_csv(file, reading, parsing, options) as reader:
+            with arrow_csv.open_csv(file, reading, parsing, options) as reader:
                 for batch in reader:
                     if start < len(batch):
                         part = TableColumn.of(pa.struct(list(batch.schema)), "", is_nullable=False)
@@ -51,11 +53,8 @@ class CsvFormat(FileFormat):
     @staticmethod
     def _names(file: BinaryIO, delimiter: str) -> list[str]:
         """Return the names of the columns by a first reading of the header."""
-        import csv as python_csv
-        import io
-
         lines = io.TextIOWrapper(file, "utf-8-sig", newline="")
         try:
-            return next(python_csv.reader(lines, delimiter=delimiter), [])
+            return next(csv.reader(lines, delimiter=delimiter), [])
         finally:
             lines.detach()

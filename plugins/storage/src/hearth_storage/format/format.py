@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
 from typing import Any, BinaryIO, NamedTuple
 
-from hearth_api import Schema
+from hearth_api import Schema, Settings
 
 FORMAT = "hearth_storage.format.format:FileFormat"
 """The class of formats, as `class_choice` names it."""
@@ -45,6 +45,15 @@ class Rows(NamedTuple):
 
     schema: Schema | None
     column: Any
+
+
+def given_values(settings: Settings) -> dict[str, Any]:
+    """Return the keys for formats: parsed, or as they are where the settings do not declare them."""
+    given = {**settings.originals, **settings.parsed}
+    separator = "format.bytearray.separator"
+    if separator in settings.originals:  # parsing takes white space away
+        given[separator] = settings.originals[separator]
+    return given
 
 
 class FileFormat(ABC):

@@ -42,11 +42,6 @@ class FileWriter:
         self._waiting = 0
         self._failure: BaseException | None = None
 
-    @property
-    def waiting(self) -> int:
-        """Return the bytes of rows that wait for the thread."""
-        return self._waiting
-
     def name(self, stem: str, kind: str) -> str:
         """Return the whole name of a file: `topics/t/partition=0/t+0+0000000000.keys.avro`."""
         return stem + _SUFFIX[kind] + self._formats[kind].extension

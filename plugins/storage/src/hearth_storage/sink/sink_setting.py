@@ -20,7 +20,7 @@ from hearth_api import (
     key,
 )
 from hearth_storage.class_choice import choice, counterpart
-from hearth_storage.format.format import FORMAT, FORMATS, FileFormat
+from hearth_storage.format.format import FORMAT, FORMATS, FileFormat, given_values
 from hearth_storage.place.client_option import STORAGE
 from hearth_storage.place.place import Place
 from hearth_storage.sink.joda_format import zone_of
@@ -280,10 +280,7 @@ class StorageSinkConfig(Settings):
     @cached_property
     def values(self) -> Mapping[str, Any]:
         """Return the keys for formats and partitioners: parsed, or as they are where nothing here declares them."""
-        given = {**self.originals, **self.parsed}
-        separator = "format.bytearray.separator"
-        if separator in self.originals:  # parsing takes white space away
-            given[separator] = self.originals[separator]
+        given = given_values(self)
         given["timestamp.extractor"] = counterpart(
             "timestamp.extractor", self.timestamp_extractor, EXTRACTORS, EXTRACT
         )

@@ -6,10 +6,10 @@ import logging
 from collections.abc import Mapping
 from typing import ClassVar
 
-from hearth_api import Config, ConfigDef, ConnectError, SinkConnector, Task, TopicPartition
-from hearth_storage import VERSION
+from hearth_api import ConnectError, SinkConnector, TopicPartition
 from hearth_storage.sink.joda_format import JodaFormat, pattern_warnings, zone_of
 from hearth_storage.sink.sink_setting import WITHOUT_EFFECT, StorageSinkConfig
+from hearth_storage.store_connector import StoreConnector
 
 _TIMED = ("TimeBasedPartitioner", "DailyPartitioner", "HourlyPartitioner")
 _COMPRESSED = ("JsonFormat", "ByteArrayFormat", "StringFormat")
@@ -42,7 +42,8 @@ def sink_warnings(settings: StorageSinkConfig) -> list[str]:
     partitioner = _simple(settings.partitioner_class)
     found = []
     if partitioner == "TimeBasedPartitioner":
-        found += [f"path.format={settings.path_format}: {each}" for each in _pattern_warnings(settings)]
+        warnings = pattern_warnings(settings.path_format, settings.locale)
+        found += [f"path.format={settings.path_format}: {each}" for each in warnings]
     if settings.rotate_interval_ms > 0 and partitioner in ("DefaultPartitioner", "FieldPartitioner"):
         found.append("rotate.interval.ms has no effect: this partitioner has no times")
     if settings.rotate_schedule_interval_ms > 0:
@@ -82,10 +83,6 @@ def _time_faults(settings: StorageSinkConfig, partitioner: str) -> dict[str, str
     return faults
 
 
-def _pattern_warnings(settings: StorageSinkConfig) -> list[str]:
-    return pattern_warnings(settings.path_format, settings.locale)
-
-
 def _compression_faults(settings: StorageSinkConfig) -> dict[str, str]:
     kinds = {"format.class": settings.format_class}
     if settings.store_keys:
@@ -103,29 +100,14 @@ def _compression_faults(settings: StorageSinkConfig) -> dict[str, str]:
     }
 
 
-class StorageSinkConnector(SinkConnector):
+class StorageSinkConnector(StoreConnector, SinkConnector):
     """Writes records to files, with any number of tasks; each store derives a class."""
 
-    settings: ClassVar[type[StorageSinkConfig]]
     without_effect: ClassVar[Mapping[str, str]] = WITHOUT_EFFECT
 
-    def version(self) -> str:
-        """Return the version of the bundle."""
-        return VERSION
-
-    def config(self) -> ConfigDef:
-        """Return the definition of the keys."""
-        return self.settings.definition()
-
-    def validate(self, connector_configs: Mapping[str, str]) -> Config:
-        """Check each key, then what they are together, then whether the store answers."""
-        config = super().validate(connector_configs)
-        if any(value.error_messages for value in config.values):
-            return config
-        settings = self.settings(connector_configs)
-        for name, fault in (sink_faults(settings) or self._store_faults(settings)).items():
-            config[name].add_error_message(fault)
-        return config
+    def faults(self, settings: StorageSinkConfig) -> dict[str, str]:
+        """Return what is wrong across the keys, by key."""
+        return sink_faults(settings)
 
     def start(self, props: Mapping[str, str]) -> None:
         """Check the settings, and log what they give up or what has no effect."""
@@ -134,33 +116,13 @@ class StorageSinkConnector(SinkConnector):
             raise ConnectError(f"{name}: {fault}")
         for text in sink_warnings(settings):
             _log.warning("%s", text)
-        for name, reason in self.without_effect.items():
-            if name in props:
-                _log.info("%s has no effect: %s", name, reason)
+        self.log_without_effect(props)
         self._props = dict(props)
 
     def task_configs(self, max_tasks: int) -> list[dict[str, str]]:
         """Return the same configuration for every task."""
         return [dict(self._props) for _ in range(max_tasks)]
 
-    def stop(self) -> None:
-        """Do nothing, since `start` acquires nothing."""
-
     def alter_offsets(self, connector_config: Mapping[str, str], offsets: Mapping[TopicPartition, int | None]) -> bool:
         """Accept every change; files that exist keep the records that they have from being written again."""
         return True
-
-    def task_class(self) -> type[Task]:
-        """Return the task class of the store."""
-        raise NotImplementedError
-
-    def _store_faults(self, settings: StorageSinkConfig) -> dict[str, str]:
-        """Return why the store does not answer, under the key that names the bucket."""
-        try:
-            settings.place().check()
-        except ConnectError as error:
-            return {self.place_key: f"{error}: {error.hint}" if error.hint else str(error)}
-        return {}
-
-    place_key: ClassVar[str]
-    """The key that names the place, for faults of it."""

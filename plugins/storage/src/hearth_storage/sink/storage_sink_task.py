@@ -23,7 +23,7 @@ from hearth_storage.sink.record_part import header_part, key_part
 from hearth_storage.sink.rotation import Rotation, Rows
 from hearth_storage.sink.row_size import row_sizes
 from hearth_storage.sink.schema_compatibility import SchemaCompatibility
-from hearth_storage.sink.sink_setting import FAIL, StorageSinkConfig
+from hearth_storage.sink.sink_setting import FAIL, IGNORE, StorageSinkConfig
 from hearth_storage.sink.upload import Uploads
 
 TAIL_SIZE = 16 * 1024 * 1024
@@ -256,7 +256,7 @@ class StorageSinkTask(BatchSinkTask):
 
     @property
     def _reports_nulls(self) -> bool:
-        return self._config.report_nulls and self._config.behavior_on_null_values.lower() == "ignore"
+        return self._config.report_nulls and self._config.behavior_on_null_values.lower() == IGNORE
 
     def _new_delivery(self) -> Delivery:
         """Return how files come into the store."""

@@ -89,13 +89,6 @@ class RecordFieldTimestampExtractor(TimestampExtractor):
         return int(value)
 
 
-EXTRACTORS: dict[str, type[TimestampExtractor]] = {
-    "Wallclock": WallclockTimestampExtractor,
-    "Record": RecordTimestampExtractor,
-    "RecordField": RecordFieldTimestampExtractor,
-}
-
-
 class TimeBasedPartitioner(Partitioner):
     """A directory for each period of time, named by `path.format`."""
 

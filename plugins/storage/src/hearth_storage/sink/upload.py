@@ -37,11 +37,6 @@ class Uploads:
         self._failure: BaseException | None = None
         self._stop = Event()
 
-    @property
-    def waiting(self) -> int:
-        """Return the bytes of files that are not yet in the store."""
-        return self._size
-
     def is_idle(self, partition: TopicPartition) -> bool:
         """Return whether all files of a partition that were added are in the store."""
         with self._changed:

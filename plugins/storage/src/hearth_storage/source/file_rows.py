@@ -7,10 +7,12 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, BinaryIO
 
+import orjson
 import pyarrow as pa
+import pyarrow.compute as pc
 
-from hearth_api import STRING_SCHEMA, DataError
-from hearth_api.batch import header_lists, schema_texts
+from hearth_api import STRING_SCHEMA, DataError, Headers
+from hearth_api.batch import header_lists, headers_to_column, schema_texts
 from hearth_storage.format.compression import bare_name, decompressed
 from hearth_storage.format.format import Rows
 from hearth_storage.place.place import Entry
@@ -134,7 +136,7 @@ def _headers(column: Any) -> Any:
     if len(column):
         first, last = offsets[0].as_py(), offsets[-1].as_py()
         offsets, entries = (
-            pa.compute.subtract(offsets, pa.scalar(first, pa.int32())),
+            pc.subtract(offsets, pa.scalar(first, pa.int32())),
             entries.slice(first, last - first),
         )
     names, texts = entries.field("key"), entries.field("value")
@@ -143,11 +145,6 @@ def _headers(column: Any) -> Any:
 
 def _of_plain(column: Any) -> Any:
     """Return headers that were read as JSON without schema."""
-    import orjson
-
-    from hearth_api import Headers
-    from hearth_api.batch import headers_to_column
-
     made = []
     for text in column.to_pylist():
         tree = orjson.loads(text)

@@ -9,7 +9,7 @@ from typing import Any
 from hearth_api import ConfigError, ConfigType, Importance, Lambda, Range, Settings, ValidString, key
 from hearth_api.java import PatternError, compile_pattern
 from hearth_storage.class_choice import choice, counterpart
-from hearth_storage.format.format import FORMAT, FORMATS, FileFormat
+from hearth_storage.format.format import FORMAT, FORMATS, FileFormat, given_values
 from hearth_storage.place.client_option import STORAGE
 from hearth_storage.place.place import Place
 
@@ -167,10 +167,7 @@ class StorageSourceConfig(Settings):
 
     @cached_property
     def _values(self) -> Mapping[str, Any]:
-        given = {**self.originals, **self.parsed}
-        if "format.bytearray.separator" in self.originals:  # parsing takes white space away
-            given["format.bytearray.separator"] = self.originals["format.bytearray.separator"]
-        return given
+        return given_values(self)
 
     @cached_property
     def _made(self) -> dict[str, FileFormat]:
