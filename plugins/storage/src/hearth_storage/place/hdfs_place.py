@@ -2,24 +2,24 @@
 
 from __future__ import annotations
 
-import functools
 import re
 import socket
 import uuid
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, BinaryIO, ParamSpec, TypeVar, cast
+from typing import Any, BinaryIO, cast
 from urllib.parse import urlsplit
 
 from hdfs_native import Client, WriteOptions
 
 from hearth_api import ConnectError, NotFoundError, RetriableError
-from hearth_storage.place.place import Entry, NameTaken, Place
+from hearth_storage.place.file_tree import files_below, paged
+from hearth_storage.place.place import Entry, Place
 from hearth_storage.place.range_reader import RangeReader
+from hearth_storage.place.translation import translating
 
 TEMPORARY = "+tmp"
 """Directory of unfinished files below the first one of a name, as in Confluent's connector."""
-_PAGE = 1000
 _CHUNK = 8 * 1024 * 1024
 _TIMEOUT = 5.0
 _ANSWER = re.compile(r'RPCError\("(?P<kind>[\w.$]+)", "(?P<text>.*)', re.DOTALL)
@@ -29,23 +29,6 @@ _HINTS = {
     "DSQuotaExceededException": "raise the quota of the directory",
 }
 _PASSING = frozenset({"StandbyException", "RetriableException", "SafeModeException", "ObserverRetryOnActiveException"})
-P = ParamSpec("P")
-R = TypeVar("R")
-
-
-def _translated(method: Callable[P, R]) -> Callable[P, R]:
-    """Turn the client's errors into those of a place."""
-
-    @functools.wraps(method)
-    def call(*args: P.args, **kwargs: P.kwargs) -> R:
-        try:
-            return method(*args, **kwargs)
-        except FileExistsError as error:
-            raise NameTaken(str(args[-1])) from error
-        except (OSError, RuntimeError) as error:
-            raise _error(cast("HdfsPlace", args[0]).address, error) from error
-
-    return call
 
 
 def _error(address: str, error: Exception) -> ConnectError:
@@ -58,6 +41,9 @@ def _error(address: str, error: Exception) -> ConnectError:
     if isinstance(error, OSError) or kind in _PASSING:
         return RetriableError(message)
     return ConnectError(message, hint=_HINTS.get(kind))
+
+
+_translated = translating(FileExistsError, (OSError, RuntimeError), _error)
 
 
 class HdfsPlace(Place):
@@ -115,14 +101,7 @@ class HdfsPlace(Place):
 
     def list(self, prefix: str = "", after: str = "") -> Iterator[Sequence[Entry]]:
         """Walk the directories in the order of names, without temporary files."""
-        page: list[Entry] = []
-        for entry in self._walk("", prefix, after):
-            page.append(entry)
-            if len(page) == _PAGE:
-                yield page
-                page = []
-        if page:
-            yield page
+        return paged(_entry(*each) for each in files_below(self._children, prefix, after))
 
     @_translated
     def head(self, name: str) -> Entry | None:
@@ -201,10 +180,10 @@ class HdfsPlace(Place):
         parent = new_name.rpartition("/")[0]
         if parent:
             self.make_directory(parent)
-        self._move(overwrite, name, new_name)
+        self._move(new_name, name, overwrite=overwrite)
 
     @_translated
-    def _move(self, overwrite: bool, name: str, new_name: str) -> None:
+    def _move(self, new_name: str, name: str, *, overwrite: bool) -> None:
         self._client.rename(self._path(name), self._path(new_name), overwrite)
 
     def _discard(self, name: str) -> None:
@@ -224,18 +203,6 @@ class HdfsPlace(Place):
             raise ConnectError(f"{name!r} is no name of a file in {self._address}")
         return f"{self._root}/{name}"
 
-    def _walk(self, above: str, prefix: str, after: str) -> Iterator[Entry]:
-        """Yield files; a directory sorts as its name with a slash, as in an object store."""
-        for last, status in self._children(above):
-            name = above + last
-            if not (name.startswith(prefix) or prefix.startswith(name)):
-                continue
-            if status.isdir:
-                if name.encode() >= after.encode() or after.startswith(name):
-                    yield from self._walk(name, prefix, after)
-            elif name.startswith(prefix) and name.encode() > after.encode():
-                yield _entry(name, status)
-
     @_translated
     def _children(self, above: str) -> Sequence[tuple[str, Any]]:
         path = f"{self._root}/{above}".rstrip("/") or "/"
@@ -243,8 +210,7 @@ class HdfsPlace(Place):
             found = [(each.path.rpartition("/")[2], each) for each in self._client.list_status(path)]
         except FileNotFoundError:
             return []
-        kept = [(last + "/" * each.isdir, each) for last, each in found if last != TEMPORARY and last[:1] not in "._"]
-        return sorted(kept, key=lambda pair: pair[0].encode())
+        return [(last + "/" * each.isdir, each) for last, each in found if last != TEMPORARY and last[:1] not in "._"]
 
 
 def _entry(name: str, status: Any) -> Entry:

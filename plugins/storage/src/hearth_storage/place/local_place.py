@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import BinaryIO
 
 from hearth_api import ConnectError, NotFoundError
+from hearth_storage.place.file_tree import files_below, paged
 from hearth_storage.place.place import Entry, NameTaken, Place
 
-_PAGE = 1000
 _FACT = "user.hearth."
 
 
@@ -79,16 +79,8 @@ class LocalPlace(Place):
 
     def list(self, prefix: str = "", after: str = "") -> Iterator[Sequence[Entry]]:
         """Walk the directories in the order of names."""
-        page: list[Entry] = []
-        for path in self._walk(self._root, "", prefix, after):
-            entry = self._entry(path)
-            if entry is not None:
-                page.append(entry)
-            if len(page) == _PAGE:
-                yield page
-                page = []
-        if page:
-            yield page
+        names = (name for name, _ in files_below(self._children, prefix, after))
+        return paged(entry for name in names if (entry := self._entry(name)) is not None)
 
     def head(self, name: str) -> Entry | None:
         """Return the facts of the file from its extended attributes, where the file system has them."""
@@ -115,21 +107,13 @@ class LocalPlace(Place):
             raise ConnectError(f"{name!r} is no name of a file below {self._root}")
         return self._root / name
 
-    def _walk(self, directory: Path, above: str, prefix: str, after: str) -> Iterator[str]:
-        """Yield names; a directory sorts as its name with a slash, as in an object store."""
+    def _children(self, above: str) -> Iterator[tuple[str, None]]:
         try:
-            found = [(each.name + "/" if each.is_dir() else each.name, each) for each in os.scandir(directory)]
+            for each in os.scandir(self._root / above):
+                if not each.name.startswith("."):
+                    yield each.name + "/" * each.is_dir(), None
         except FileNotFoundError:
             return
-        for last, each in sorted(found, key=lambda pair: os.fsencode(pair[0])):
-            name = above + last
-            if each.name.startswith(".") or not (name.startswith(prefix) or prefix.startswith(name)):
-                continue
-            if last.endswith("/"):
-                if name >= after or after.startswith(name):
-                    yield from self._walk(Path(each.path), name, prefix, after)
-            elif name.startswith(prefix) and os.fsencode(name) > os.fsencode(after):
-                yield name
 
     def _entry(self, name: str, *, with_facts: bool = False) -> Entry | None:
         path = self._path(name)

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import functools
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, BinaryIO, ParamSpec, TypeVar, cast
+from typing import Any, BinaryIO, cast
 
 import obstore
 from obstore import exceptions
@@ -14,6 +13,7 @@ from obstore import exceptions
 from hearth_api import ConnectError, NotFoundError, RetriableError
 from hearth_storage.place.place import PART_SIZE, Entry, NameTaken, Place
 from hearth_storage.place.range_reader import RangeReader
+from hearth_storage.place.translation import translating
 
 _PAGE = 1000
 _STATUS = re.compile(r"status code: (\d{3})")
@@ -29,24 +29,6 @@ _HINTS = {
     "AuthorizationHeaderMalformed": "set the region to that of the bucket",
     "AccessDenied": "grant the right to list, read and write to these credentials",
 }
-P = ParamSpec("P")
-R = TypeVar("R")
-
-
-def _translated(method: Callable[P, R]) -> Callable[P, R]:
-    """Turn obstore's errors into those of a place."""
-
-    @functools.wraps(method)
-    def call(*args: P.args, **kwargs: P.kwargs) -> R:
-        try:
-            return method(*args, **kwargs)
-        except exceptions.AlreadyExistsError as error:
-            raise NameTaken(str(args[1])) from error
-        except (exceptions.BaseError, OSError, ValueError) as error:
-            place = cast("ObjectPlace", args[0])
-            raise _error(place.address, error) from error
-
-    return call
 
 
 def _error(address: str, error: Exception) -> ConnectError:
@@ -62,6 +44,9 @@ def _error(address: str, error: Exception) -> ConnectError:
     if isinstance(error, exceptions.GenericError) and (status is None or int(status[1]) in _PASSING):
         return RetriableError(message, hint=hint)
     return ConnectError(message, hint=hint)
+
+
+_translated = translating(exceptions.AlreadyExistsError, (exceptions.BaseError, OSError, ValueError), _error)
 
 
 class ObjectPlace(Place):
