@@ -10,12 +10,13 @@ from hearth.cli.doctor_finding import FAIL, PASS, WARN, DoctorFinding
 from hearth.cli.exit_code import ExitCode
 from hearth.client.remote_cluster import FAILED, RemoteCluster, RemoteConnector
 from hearth.client.worker_address import worker_addresses
+from hearth.config.sink_key import DEAD_LETTER_TOPIC
 from hearth_api import ConfigError, ConnectError
 
 _CALM = ("flows", "idle", "paused", "stopped", "starting", "changing", "lag of 1", "unknown")
 """Conditions of a connector that needs nothing."""
 _BROKEN = ("connector failed", "task failed")
-_TOLERANCE, _LETTERS = "errors.tolerance", "errors.deadletterqueue.topic.name"
+_TOLERANCE = "errors.tolerance"
 _ADDRESS = "correct rest.advertised.host.name and port of that worker, and let workers reach each other there"
 
 
@@ -99,6 +100,6 @@ def _connector(cluster: RemoteCluster, connector: RemoteConnector, is_hearth: bo
 
 def _settings(connector: RemoteConnector) -> Iterator[DoctorFinding]:
     config = connector.config
-    if config.get(_TOLERANCE) == "all" and connector.type == "sink" and not config.get(_LETTERS):
+    if config.get(_TOLERANCE) == "all" and connector.type == "sink" and not config.get(DEAD_LETTER_TOPIC):
         fact = f"{connector.name}: {_TOLERANCE}=all, and there is no dead letter queue: records that fail are gone"
-        yield DoctorFinding("connector", WARN, fact, f"set {_LETTERS}")
+        yield DoctorFinding("connector", WARN, fact, f"set {DEAD_LETTER_TOPIC}")

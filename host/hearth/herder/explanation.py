@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict
 from typing import Any
 
+from hearth.config.sink_key import DEAD_LETTER_TOPIC
 from hearth.herder import sink_rule, source_rule, state_rule
 from hearth.herder.connector_fact import LikelyCause, Report, ReportFacts
 
@@ -36,7 +37,7 @@ def explained(report: Report, config: Mapping[str, str | None], now: float) -> d
 
 
 def _skipped(facts: ReportFacts) -> Iterator[LikelyCause]:
-    has_letters = bool(facts.get("errors.deadletterqueue.topic.name"))
+    has_letters = bool(facts.get(DEAD_LETTER_TOPIC))
     for task in facts.running():
         if (skipped := task["counts"]["skipped"]) and not has_letters:
             worst = max(task["failures"], key=lambda each: each["records"], default=None)
@@ -44,7 +45,7 @@ def _skipped(facts: ReportFacts) -> Iterator[LikelyCause]:
             yield LikelyCause(
                 "records are skipped", f"{skipped:g} records failed and were skipped{how}",
                 "errors.tolerance=all without a dead letter queue: they are gone",
-                "set errors.deadletterqueue.topic.name" if facts.is_sink else "set errors.tolerance=none, or "
+                f"set {DEAD_LETTER_TOPIC}" if facts.is_sink else "set errors.tolerance=none, or "
                 "errors.log.enable=true to see them", task["id"],
             )  # fmt: skip
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from hearth.config.sink_key import DEAD_LETTER_TOPIC
 from hearth.herder.connector_fact import ReportFacts
 
 Found = tuple[str, str]
@@ -83,7 +84,6 @@ _KNOWN = (
     KnownError(("No space left on device",), "a disk is full", "free space"),
 )  # fmt: skip
 """The first whose words are there counts."""
-_LETTERS = "errors.deadletterqueue.topic.name"
 _LABELLED = re.compile(r"^(record|records|stage): (.*)$", re.MULTILINE)
 _LOOKS = re.compile(r"(key|value) (schema id \d+|JSON with a schema|JSON|text|binary)")
 _CONVERTERS = {
@@ -106,7 +106,7 @@ def cause_of(trace: str, facts: ReportFacts) -> Found | None:
         return _conversion(_ROLES[stage], labelled.get("record", ""), found)
     if found is None and stage == "TRANSFORMATION" and ("NoneType" in trace or "NullPointer" in trace):
         return _KNOWN[0].cause, _KNOWN[0].remedy
-    if _PUT_FAILED in trace and facts.get(_LETTERS):
+    if _PUT_FAILED in trace and facts.get(DEAD_LETTER_TOPIC):
         cause = "an error of put has no dead letter: that has only what the task reports, or a step before put refuses"
         if found is not None:
             return f"{found[0]}; {cause}", found[1]
@@ -117,7 +117,7 @@ def cause_of(trace: str, facts: ReportFacts) -> Found | None:
         return (
             "a record could not be processed, and none is tolerated",
             "correct the record or the step; or set errors.tolerance=all, for a sink with a dead letter queue "
-            "(errors.deadletterqueue.topic.name); or move the offset beyond it while the connector is stopped",
+            f"({DEAD_LETTER_TOPIC}); or move the offset beyond it while the connector is stopped",
         )
     return None
 
