@@ -2,14 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
-import json
-import random
-import signal
-import subprocess
-import sys
-import time
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -18,9 +10,9 @@ import hearth_api as api
 from hearth_api import SinkRecord, Struct, TopicPartition
 from hearth_delta.delta_sink import DeltaSinkConnector
 from hearth_delta.lake_table import LakeTable
-from tests.page import ROOT
-from tests.unit.plugins.delta import ledger_process
+from tests.unit.plugins import table_ledger
 from tests.unit.plugins.delta.lake import NAME, PLACE, TOPIC, WORD, Lake, record, rewound, tombstone, word
+from tests.unit.plugins.table_ledger import write_with_kills
 
 UPSERT = {"insert_mode": "upsert", "pk_mode": "record_key", "delete_enabled": "true"}
 
@@ -191,44 +183,13 @@ def test_offsets_altered_by_hand_are_altered_in_the_table(lake: Lake) -> None:
     assert lake.words() == ["w0", "w0", "w1", "w2"]
 
 
-@contextlib.contextmanager
-def _running(config: dict[str, str], count: int, seed: int) -> Iterator[subprocess.Popen[str]]:
-    command = [sys.executable, "-m", ledger_process.__name__, json.dumps(config), str(count), str(seed)]
-    paths = ":".join(str(ROOT / each) for each in ("", "host", "plugins/delta/src"))
-    process = subprocess.Popen(
-        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env={"PYTHONPATH": paths}, cwd=ROOT
-    )
-    try:
-        yield process
-    finally:
-        process.kill()
-        process.send_signal(signal.SIGCONT)
-        process.communicate()
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("kills", "count"), [(2, 6_000), pytest.param(60, 300_000, marks=pytest.mark.long)], ids=["short", "long"]
 )
 def test_ledger_of_killed_and_stopped_tasks(lake: Lake, kills: int, count: int) -> None:
     """Tasks are killed, or sleep while a successor writes and then go on: no row is lost and none is there twice."""
-    config = lake.settings(auto_create="true", flush_size="200", topics=ledger_process.TOPIC)
-    chance = random.Random(kills)
-    with contextlib.ExitStack() as sleepers:
-        for kill in range(kills):
-            with contextlib.ExitStack() as own:
-                process = own.enter_context(_running(config, count, kill))
-                assert process.stdout is not None
-                assert process.stdout.readline() or process.wait(60) == 0, process.communicate()[1]
-                time.sleep(chance.uniform(0, 0.3))
-                if kill % 2 == 0:
-                    process.send_signal(signal.SIGSTOP)
-                    sleepers.push(own.pop_all())
-                    sleepers.enter_context(_running(config, count, kill + 1000))
-                    time.sleep(chance.uniform(0.5, 1))
-                    process.send_signal(signal.SIGCONT)
-    with _running(config, count, kills) as last:
-        _, errors = last.communicate(timeout=600)
-        assert last.returncode == 0, errors
-    numbers = lake.arrow(ledger_process.TOPIC).column("n").to_pylist()
+    config = lake.settings(auto_create="true", flush_size="200", topics=table_ledger.TOPIC)
+    write_with_kills(DeltaSinkConnector, "delta", config, kills, count)
+    numbers = lake.arrow(table_ledger.TOPIC).column("n").to_pylist()
     assert sorted(numbers) == list(range(count))

@@ -2,14 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
-import json
-import random
-import signal
-import subprocess
-import sys
-import time
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -18,9 +10,8 @@ import hearth_api as api
 from hearth_api import ConnectError, SchemaBuilder, SinkRecord, Struct, TopicPartition
 from hearth_api.testing import SinkRun
 from hearth_jdbc.jdbc_sink import JdbcSinkConnector
-from tests.page import ROOT
-from tests.unit.plugins.jdbc import ledger_process
 from tests.unit.plugins.jdbc.database import TOPIC, Database, DuckDbDatabase, record
+from tests.unit.plugins.table_ledger import write_with_kills
 
 PLACE = TopicPartition(TOPIC, 0)
 EXACTLY = {"exactly_once_sink": "table", "name": "copy", "auto_create": "true"}
@@ -122,21 +113,6 @@ def test_offsets_altered_by_hand_are_altered_in_the_database(database: Database)
         assert rewound(run) == {}
 
 
-@contextlib.contextmanager
-def _running(config: dict[str, str], count: int, seed: int) -> Iterator[subprocess.Popen[str]]:
-    command = [sys.executable, "-m", ledger_process.__name__, json.dumps(config), str(count), str(seed)]
-    paths = ":".join(str(ROOT / each) for each in ("", "host", "plugins/jdbc/src"))
-    process = subprocess.Popen(
-        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env={"PYTHONPATH": paths}, cwd=ROOT
-    )
-    try:
-        yield process
-    finally:
-        process.kill()
-        process.send_signal(signal.SIGCONT)
-        process.communicate()
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("kills", "count"), [(2, 8_000), pytest.param(60, 1_000_000, marks=pytest.mark.long)], ids=["short", "long"]
@@ -148,23 +124,7 @@ def test_ledger_of_killed_and_stopped_tasks(database: Database, kills: int, coun
     is_server = database.product in ("postgresql", "mariadb")  # a sleeper does not lock a whole file
     if isinstance(database, DuckDbDatabase):
         database.connection.close()  # one process at a time has the file
-    chance = random.Random(kills)
-    with contextlib.ExitStack() as sleepers:
-        for kill in range(kills):
-            with contextlib.ExitStack() as own:
-                process = own.enter_context(_running(config, count, kill))
-                assert process.stdout is not None
-                assert process.stdout.readline() or process.wait(60) == 0, process.communicate()[1]
-                time.sleep(chance.uniform(0, 0.3))
-                if is_server and kill % 2 == 0:
-                    process.send_signal(signal.SIGSTOP)
-                    sleepers.push(own.pop_all())
-                    sleepers.enter_context(_running(config, count, kill + 1000))
-                    time.sleep(chance.uniform(0.5, 1))
-                    process.send_signal(signal.SIGCONT)
-    with _running(config, count, kills) as last:
-        _, errors = last.communicate(timeout=600)
-        assert last.returncode == 0, errors
+    write_with_kills(JdbcSinkConnector, "jdbc", config, kills, count, stops=is_server)
     if isinstance(database, DuckDbDatabase):
         database.open()
     assert database.rows("SELECT COUNT(*), COUNT(DISTINCT n), MIN(n), MAX(n) FROM ledger") == [

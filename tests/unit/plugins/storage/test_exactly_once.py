@@ -7,10 +7,8 @@ import json
 import random
 import signal
 import subprocess
-import sys
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
@@ -22,8 +20,8 @@ from hearth_api import ConnectError, SinkConnector, TopicPartition
 from hearth_api.testing import SinkRun
 from hearth_storage.sink.store_sink import S3SinkConnector
 from tests.object_store import StoreServer, make_bucket
-from tests.page import ROOT
 from tests.timeouts import eventually
+from tests.unit.plugins import task_process
 from tests.unit.plugins.storage import ledger_process
 from tests.unit.plugins.storage.fault_proxy import failing
 from tests.unit.plugins.storage.test_place import s3_store
@@ -125,30 +123,16 @@ def test_a_file_of_another_task_is_not_replaced(s3: StoreServer, bucket: str) ->
     assert numbers(contents(s3, bucket)) == list(range(10))
 
 
-@contextmanager
 def running(
     kind: type[SinkConnector], config: dict[str, str], ledger: Path, count: int, seed: int
-) -> Iterator[subprocess.Popen[str]]:
+) -> AbstractContextManager[subprocess.Popen[str]]:
     """Run a task in a process, of a new generation."""
     found = json.loads(ledger.read_text())
     generation = found["generation"] + 1
     ledger.write_text(json.dumps({**found, "generation": generation}))
     name = f"{kind.__module__}:{kind.__name__}"
     arguments = json.dumps([name, config, str(ledger), generation, count, seed])
-    paths = ":".join(str(ROOT / each) for each in ("", "host", *(f"plugins/{name}/src" for name in _BUNDLES)))
-    process = subprocess.Popen(
-        [sys.executable, "-m", ledger_process.__name__, arguments],
-        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env={"PYTHONPATH": paths}, cwd=ROOT,
-    )  # fmt: skip
-    try:
-        yield process
-    finally:
-        process.kill()
-        process.send_signal(signal.SIGCONT)
-        process.communicate()
-
-
-_BUNDLES = ("storage", "json", "registry")
+    return task_process.running(ledger_process.__name__, [arguments], ("storage", "json", "registry"))
 
 
 @pytest.mark.slow

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
-from hearth_api import Importance, Range, ValidString, key
+from hearth_api import Importance, key
 from hearth_storage.place.azure_place_setting import AZURE, AzureBlobPlaceConfig, DataLakePlaceConfig
 from hearth_storage.place.client_option import STORAGE, storage_check
-from hearth_storage.sink.sink_setting import WITHOUT_EFFECT, StorageSinkConfig
+from hearth_storage.sink.sink_setting import (
+    WITHOUT_EFFECT,
+    StorageSinkConfig,
+    compression_level_key,
+    compression_type_key,
+)
 
 AZURE_WITHOUT_EFFECT = {
     **WITHOUT_EFFECT,
@@ -20,15 +25,8 @@ AZURE_WITHOUT_EFFECT = {
 class AzureSinkConfig(StorageSinkConfig):
     """Settings that both sinks have."""
 
-    compression_type: str = key(
-        "az.compression.type", default="none", check=ValidString("none", "gzip"), importance=Importance.LOW,
-        group=AZURE, order_in_group=20, display_name="Compression type",
-        doc="Compression of files of JsonFormat, ByteArrayFormat and StringFormat: none or gzip.",
-    )  # fmt: skip
-    compression_level: int = key(
-        "az.compression.level", default=-1, check=Range.between(-1, 9), importance=Importance.LOW, group=AZURE,
-        order_in_group=21, display_name="Compression Level", doc="Level of gzip; -1 is its default.",
-    )  # fmt: skip
+    compression_type: str = compression_type_key("az.compression.type", AZURE, 20)
+    compression_level: int = compression_level_key("az.compression.level", AZURE, 21)
 
 
 class AzureBlobSinkConfig(AzureBlobPlaceConfig, AzureSinkConfig):

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from hearth_api import Importance, Range, ValidString, key
+from hearth_api import Importance, key
 from hearth_storage.place.client_option import STORAGE, storage_check
 from hearth_storage.place.google_place_setting import GCS, GcsPlaceConfig
-from hearth_storage.sink.sink_setting import StorageSinkConfig
+from hearth_storage.sink.sink_setting import StorageSinkConfig, compression_level_key, compression_type_key
 
 
 class GcsSinkConfig(GcsPlaceConfig, StorageSinkConfig):
@@ -16,12 +16,5 @@ class GcsSinkConfig(GcsPlaceConfig, StorageSinkConfig):
         importance=Importance.HIGH, group=STORAGE, order_in_group=1, display_name="Storage Class",
         doc="io.confluent.connect.gcs.storage.GcsStorage, which is the only one.",
     )  # fmt: skip
-    compression_type: str = key(
-        "gcf.compression.type", default="none", check=ValidString("none", "gzip"), importance=Importance.LOW,
-        group=GCS, order_in_group=10, display_name="Compression type",
-        doc="Compression of files of JsonFormat, ByteArrayFormat and StringFormat: none or gzip.",
-    )  # fmt: skip
-    compression_level: int = key(
-        "gcf.compression.level", default=-1, check=Range.between(-1, 9), importance=Importance.LOW, group=GCS,
-        order_in_group=11, display_name="Compression Level", doc="Level of gzip; -1 is its default.",
-    )  # fmt: skip
+    compression_type: str = compression_type_key("gcf.compression.type", GCS, 10)
+    compression_level: int = compression_level_key("gcf.compression.level", GCS, 11)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from hearth_api import Importance, NonEmptyString, ValidString, key
+from hearth_api import Importance, NonEmptyString, key
 from hearth_storage.place.client_option import STORAGE
 from hearth_storage.place.directory import place_of
 from hearth_storage.place.place import Place
-from hearth_storage.sink.sink_setting import StorageSinkConfig
+from hearth_storage.sink.sink_setting import StorageSinkConfig, compression_type_key
 
 
 class FilesSinkConfig(StorageSinkConfig):
@@ -17,11 +17,7 @@ class FilesSinkConfig(StorageSinkConfig):
         display_name="Directory", doc="Directory above topics.dir, which every executor must be able to write to:"
         " a path, or an address of HDFS such as hdfs://namenode:8020/lake.",
     )  # fmt: skip
-    compression_type: str = key(
-        "file.compression.type", default="none", check=ValidString("none", "gzip"), importance=Importance.LOW,
-        group=STORAGE, order_in_group=6, display_name="Compression type",
-        doc="Compression of files of JsonFormat, ByteArrayFormat and StringFormat: none or gzip.",
-    )  # fmt: skip
+    compression_type: str = compression_type_key("file.compression.type", STORAGE, 6)
 
     def place(self) -> Place:
         """Return the directory."""

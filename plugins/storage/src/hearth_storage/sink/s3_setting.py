@@ -4,10 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
-from hearth_api import Importance, Password, Range, Schema, ValidString, key
+from hearth_api import Importance, Password, Schema, ValidString, key
 from hearth_storage.place.client_option import STORAGE, storage_check
 from hearth_storage.place.s3_place_setting import S3, S3PlaceConfig
-from hearth_storage.sink.sink_setting import WITHOUT_EFFECT, StorageSinkConfig
+from hearth_storage.sink.sink_setting import (
+    WITHOUT_EFFECT,
+    StorageSinkConfig,
+    compression_level_key,
+    compression_type_key,
+)
 
 S3_WITHOUT_EFFECT = {
     **WITHOUT_EFFECT,
@@ -27,15 +32,8 @@ class S3SinkConfig(S3PlaceConfig, StorageSinkConfig):
         check=storage_check("io.confluent.connect.s3.storage.S3Storage"),
         doc="io.confluent.connect.s3.storage.S3Storage, which is the only one.",
     )  # fmt: skip
-    compression_type: str = key(
-        "s3.compression.type", default="none", check=ValidString("none", "gzip"), importance=Importance.LOW, group=S3,
-        order_in_group=14, display_name="Compression type",
-        doc="Compression of files of JsonFormat, ByteArrayFormat and StringFormat: none or gzip.",
-    )  # fmt: skip
-    compression_level: int = key(
-        "s3.compression.level", default=-1, check=Range.between(-1, 9), importance=Importance.LOW, group=S3,
-        order_in_group=15, display_name="Compression Level", doc="Level of gzip; -1 is its default.",
-    )  # fmt: skip
+    compression_type: str = compression_type_key("s3.compression.type", S3, 14)
+    compression_level: int = compression_level_key("s3.compression.level", S3, 15)
     acl: str | None = key(
         "s3.acl.canned", default=None, importance=Importance.LOW, group=S3, order_in_group=16,
         check=ValidString(

@@ -75,6 +75,23 @@ def _check_fields(name: str, value: Any) -> None:
             raise ConfigError(name, each, "Field name cannot contain an empty or whitespace-only path segment")
 
 
+def compression_type_key(name: str, group: str, order: int) -> Any:
+    """Return a store's key of the compression of whole files."""
+    return key(
+        name, default="none", check=ValidString("none", "gzip"), importance=Importance.LOW, group=group,
+        order_in_group=order, display_name="Compression type",
+        doc="Compression of files of JsonFormat, ByteArrayFormat and StringFormat: none or gzip.",
+    )  # fmt: skip
+
+
+def compression_level_key(name: str, group: str, order: int) -> Any:
+    """Return a store's key of the level of that compression."""
+    return key(
+        name, default=-1, check=Range.between(-1, 9), importance=Importance.LOW, group=group, order_in_group=order,
+        display_name="Compression Level", doc="Level of gzip; -1 is its default.",
+    )  # fmt: skip
+
+
 class StorageSinkConfig(Settings):
     """Settings of a sink; each store adds its own."""
 
