@@ -11,26 +11,20 @@ import pyarrow as pa
 import pytest
 from deltalake import DeltaTable
 
-from hearth.cli.main import run
 from tests.integration.conftest import Host
+from tests.integration.installed_bundle import installed
 from tests.peer.topic import Record, Topics
 from tests.timeouts import TIMEOUT, eventually
 
-PROJECT = Path(__file__).parents[2] / "plugins" / "delta"
 FIELDS = [{"field": "id", "type": "int64"}, {"field": "name", "type": "string", "optional": True}]
 SCHEMA = {"type": "struct", "fields": FIELDS, "optional": False}
 
 
 @pytest.fixture(scope="module", autouse=True)
 def _bundle(host: Host, tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """Pack the bundle and install it on the plugin.path of the running host."""
-    folder = tmp_path_factory.mktemp("bundles")
-    assert run(["bundle", "pack", str(PROJECT), "--output", str(folder)]) == 0
-    (bundle,) = folder.iterdir()
-    assert run(["bundle", "install", str(bundle), "--plugin-path", str(host.plugins)]) == 0
-    assert eventually(lambda: "DeltaSinkConnector" in host.rest.call("GET", "/connector-plugins").text, TIMEOUT)
-    yield
-    assert run(["bundle", "remove", "hearth-delta", "--plugin-path", str(host.plugins)]) == 0
+    """Install the bundle."""
+    with installed(host, tmp_path_factory.mktemp("bundles"), "delta", "DeltaSinkConnector"):
+        yield
 
 
 def message(number: int) -> Record:

@@ -12,13 +12,12 @@ from typing import Any
 import psycopg
 import pytest
 
-from hearth.cli.main import run
 from tests.integration.conftest import Host
+from tests.integration.installed_bundle import installed
 from tests.peer.topic import Record, Topics
 from tests.postgresql import PASSWORD, USER, PostgreSql, is_installed, serving
 from tests.timeouts import TIMEOUT, eventually
 
-PROJECT = Path(__file__).parents[2] / "plugins" / "jdbc"
 JSON = {"value.converter": "org.apache.kafka.connect.json.JsonConverter"}
 ROWS = "INSERT INTO orders(name, price) VALUES ('a', 1.50), ('b', NULL), ('c', 3.25)"
 
@@ -37,14 +36,9 @@ def server() -> Iterator[PostgreSql]:
 
 @pytest.fixture(scope="module", autouse=True)
 def _bundle(host: Host, tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """Pack the bundle with its drivers and install it on the plugin.path of the running host."""
-    folder = tmp_path_factory.mktemp("bundles")
-    assert run(["bundle", "pack", str(PROJECT), "--output", str(folder)]) == 0
-    (bundle,) = folder.iterdir()
-    assert run(["bundle", "install", str(bundle), "--plugin-path", str(host.plugins)]) == 0
-    assert eventually(lambda: "JdbcSourceConnector" in host.rest.call("GET", "/connector-plugins").text, TIMEOUT)
-    yield
-    assert run(["bundle", "remove", "hearth-jdbc", "--plugin-path", str(host.plugins)]) == 0
+    """Install the bundle with its drivers."""
+    with installed(host, tmp_path_factory.mktemp("bundles"), "jdbc", "JdbcSourceConnector"):
+        yield
 
 
 def connect(server: PostgreSql) -> psycopg.Connection[Any]:

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
-from hearth.cli.main import run
 from tests.integration.conftest import Host
+from tests.integration.installed_bundle import installed
 from tests.object_store import StoreServer, serving_s3
 from tests.peer.topic import Record, Topics
 from tests.timeouts import TIMEOUT, eventually
 
-PROJECT = Path(__file__).parents[2] / "plugins" / "storage"
 JSON = {"value.converter": "org.apache.kafka.connect.json.JsonConverter"}
 KEYS = {"key.converter": "org.apache.kafka.connect.storage.StringConverter"}
 
@@ -28,14 +26,9 @@ def server() -> Iterator[StoreServer]:
 
 @pytest.fixture(scope="module", autouse=True)
 def _bundle(host: Host, tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """Pack the bundle with its packages and install it on the plugin.path of the running host."""
-    folder = tmp_path_factory.mktemp("bundles")
-    assert run(["bundle", "pack", str(PROJECT), "--output", str(folder)]) == 0
-    (bundle,) = folder.iterdir()
-    assert run(["bundle", "install", str(bundle), "--plugin-path", str(host.plugins)]) == 0
-    assert eventually(lambda: "S3SourceConnector" in host.rest.call("GET", "/connector-plugins").text, TIMEOUT)
-    yield
-    assert run(["bundle", "remove", "hearth-storage", "--plugin-path", str(host.plugins)]) == 0
+    """Install the bundle of files."""
+    with installed(host, tmp_path_factory.mktemp("bundles"), "storage", "S3SourceConnector"):
+        yield
 
 
 def bucket(server: StoreServer) -> dict[str, str]:
